@@ -1,6 +1,76 @@
 //! Body processors: bytes in, [`Parsed`] out. Each keeps what it read before an error, so that rules still see it.
 
+pub mod cookies;
+pub mod form;
+
 use super::fields::Fields;
+
+/// A body processor, named as in `ctl:requestBodyProcessor` and `REQBODY_PROCESSOR`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Processor {
+    /// `application/x-www-form-urlencoded`.
+    UrlEncoded,
+    /// `multipart/form-data`.
+    Multipart,
+    /// JSON; chosen by a rule only.
+    Json,
+    /// XML; chosen by a rule only.
+    Xml,
+}
+
+impl Processor {
+    const NAMES: [(Self, &'static str); 4] =
+        [(Self::UrlEncoded, "URLENCODED"), (Self::Multipart, "MULTIPART"), (Self::Json, "JSON"), (Self::Xml, "XML")];
+
+    /// The processor with this name, any case.
+    pub fn parse(name: &[u8]) -> Option<Self> {
+        let of_name = |(_, known): &(Self, &str)| known.as_bytes().eq_ignore_ascii_case(name);
+        Self::NAMES.into_iter().find(of_name).map(|(processor, _)| processor)
+    }
+
+    /// The name in `REQBODY_PROCESSOR`.
+    pub fn name(self) -> &'static str {
+        Self::NAMES.into_iter().find(|(processor, _)| *processor == self).map_or("", |(_, name)| name)
+    }
+}
+
+/// The processor that the content type alone asks for. JSON and XML are never among them: those are a rule's choice
+/// (`ctl:requestBodyProcessor`). Prefixes without regard to case, as in ModSecurity; Coraza wants the exact text, so
+/// that a `; charset=` switches its form parser off.
+pub fn processor_for(content_type: Option<&[u8]>) -> Option<Processor> {
+    const PREFIXES: [(&[u8], Processor); 2] =
+        [(b"application/x-www-form-urlencoded", Processor::UrlEncoded), (b"multipart/form-data", Processor::Multipart)];
+    let content_type = content_type?;
+    let starts = |prefix: &[u8]| content_type.get(..prefix.len()).is_some_and(|head| head.eq_ignore_ascii_case(prefix));
+    PREFIXES.into_iter().find(|(prefix, _)| starts(prefix)).map(|(_, processor)| processor)
+}
+
+/// A body and what the engine knows about it.
+#[derive(Clone, Copy, Debug)]
+pub struct Input<'a> {
+    /// The bytes at hand.
+    pub body: &'a [u8],
+    /// The value of the `Content-Type` header, empty when there is none.
+    pub content_type: &'a [u8],
+    /// The body was cut (by the proxy or at a limit): what only the cut made wrong is no error.
+    pub partial: bool,
+    /// The number of arguments there are already (those of the query), counted towards the limit.
+    pub already: usize,
+}
+
+/// Runs one processor over a body. `parsed` is cleared first. An empty body is never an error.
+pub fn parse(processor: Processor, input: &Input<'_>, limits: &BodyLimits, parsed: &mut Parsed) {
+    parsed.clear();
+    if input.body.is_empty() {
+        return;
+    }
+    match processor {
+        Processor::UrlEncoded => form::parse_body(input, limits, parsed),
+        Processor::Multipart | Processor::Json | Processor::Xml => {
+            parsed.error = Some(format!("{} processor is missing", processor.name()));
+        }
+    }
+}
 
 /// Limits of the body processors.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -80,4 +150,46 @@ pub struct MultipartFlags {
     pub unmatched_boundary: u8,
     /// A parse error or any of the flags that ModSecurity counts as strict errors.
     pub strict_error: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn content_types_choose_by_prefix() {
+        let cases: [(Option<&[u8]>, Option<Processor>); 9] = [
+            (None, None),
+            (Some(b""), None),
+            (Some(b"application/x-www-form-urlencoded"), Some(Processor::UrlEncoded)),
+            (Some(b"Application/X-WWW-Form-Urlencoded; charset=utf-8"), Some(Processor::UrlEncoded)),
+            (Some(b"application/x-www-form-urlencode"), None),
+            (Some(b"MULTIPART/form-data; boundary=x"), Some(Processor::Multipart)),
+            (Some(b"multipart/mixed; boundary=x"), None),
+            (Some(b"application/json"), None),
+            (Some(b"text/xml"), None),
+        ];
+        for (content_type, expected) in cases {
+            assert_eq!(processor_for(content_type), expected, "{content_type:?}");
+        }
+    }
+
+    #[test]
+    fn processor_names_read_back() {
+        for (processor, name) in Processor::NAMES {
+            assert_eq!(Processor::parse(processor.name().as_bytes()), Some(processor));
+            assert_eq!(Processor::parse(name.to_lowercase().as_bytes()), Some(processor));
+        }
+        assert_eq!(Processor::parse(b"RAW"), None);
+    }
+
+    #[test]
+    fn an_empty_body_is_never_an_error() {
+        let mut parsed = Parsed::default();
+        for (processor, _) in Processor::NAMES {
+            let input = Input { body: b"", content_type: b"", partial: false, already: 0 };
+            parse(processor, &input, &BodyLimits::default(), &mut parsed);
+            assert_eq!((parsed.error.as_deref(), parsed.arguments.len()), (None, 0), "{processor:?}");
+        }
+    }
 }
