@@ -2,6 +2,7 @@
 
 pub mod cookies;
 pub mod form;
+mod json;
 
 use super::fields::Fields;
 
@@ -66,10 +67,17 @@ pub fn parse(processor: Processor, input: &Input<'_>, limits: &BodyLimits, parse
     }
     match processor {
         Processor::UrlEncoded => form::parse_body(input, limits, parsed),
-        Processor::Multipart | Processor::Json | Processor::Xml => {
+        Processor::Json => json::parse_body(input, limits, parsed),
+        Processor::Multipart | Processor::Xml => {
             parsed.error = Some(format!("{} processor is missing", processor.name()));
         }
     }
+}
+
+/// How many bytes the names of arguments may take together, where the name of each value holds the names of all that
+/// encloses it: enough for any real document, and a bound on what a hostile one can make of its size.
+const fn name_room(body_bytes: usize) -> usize {
+    body_bytes.saturating_mul(16).saturating_add(0x1_0000)
 }
 
 /// Limits of the body processors.
