@@ -1,6 +1,12 @@
-//! The configuration: what was written ([`raw`], to be written) becomes what is meant ([`Config`]), or every error.
+//! The configuration: what was written becomes what is meant ([`Config`]), or every error.
 //!
-//! Opens nothing and knows no async runtime. Precedence: defaults < file < environment < `--set`.
+//! Opens nothing but the file it is told to read and knows no async runtime. Precedence: defaults < file <
+//! environment < `--set`.
+
+mod defaults;
+pub mod headers;
+
+pub use self::defaults::DEFAULT_POLICY;
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -85,6 +91,17 @@ pub enum Mode {
     Off,
 }
 
+impl Mode {
+    /// The name as written in the configuration.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Block => "block",
+            Self::Detect => "detect",
+            Self::Off => "off",
+        }
+    }
+}
+
 /// CRS settings; all become `setvar:tx.…` before the rules.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct CrsSettings {
@@ -124,6 +141,16 @@ pub enum OnFailure {
     Allow,
 }
 
+impl OnFailure {
+    /// The name as written in the configuration.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Deny => "deny",
+            Self::Allow => "allow",
+        }
+    }
+}
+
 /// What a client is told about a denial.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Expose {
@@ -146,10 +173,12 @@ pub struct CachePolicy {
     pub ttl: Duration,
     /// Methods that are cached.
     pub methods: Vec<String>,
-    /// Further headers that are never cached, lower case.
+    /// Further headers that are never cached, lower case; those of [`headers::NEVER_CACHEABLE`] always apply.
     pub never_headers: Vec<String>,
     /// Volatile headers, screened afresh on each request, lower case.
     pub volatile_headers: Vec<String>,
+    /// Headers whose value tells variants apart although they stand among the volatile ones, lower case.
+    pub key_headers: Vec<String>,
 }
 
 /// The audit log of a policy.

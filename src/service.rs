@@ -1,12 +1,39 @@
 //! One decision: limits, cache, evaluation, mode, failure policy; then audit and metrics.
 //!
-//! Knows no protobuf and no proxy's HTTP. (Skeleton of the contract between the doors and the service.)
+//! Knows no protobuf and no proxy's HTTP. Nothing here waits: `decide` is CPU work on the caller's thread, and a door
+//! that must not block runs it where blocking is allowed.
 
+mod failure;
+mod ids;
+mod limits;
+pub mod policy;
+mod reload;
+mod scratch;
+mod snapshot;
+mod status;
+#[cfg(test)]
+mod testing;
+
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant, SystemTime};
 
-use crate::config::{BodyPolicy, Expose};
+use arc_swap::ArcSwap;
+
+use crate::config::{BodyPolicy, Config, DEFAULT_POLICY, Expose, Mode};
+use crate::engine::{self, Inputs};
 use crate::model::{Outcome, Request};
+
+use self::ids::Ids;
+use self::limits::Gate;
+use self::reload::History;
+use self::snapshot::{Active, Snapshot};
+
+pub use self::limits::Pass;
+pub use self::reload::Watch;
+pub use self::snapshot::LoadRules;
 
 /// The door a request came through; a label in logs and metrics.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -125,32 +152,217 @@ pub struct Decision {
 }
 
 /// The service: policies, caches, counters. Shared by all doors.
-#[derive(Debug)]
-pub struct Service {}
+pub struct Service {
+    snapshot: ArcSwap<Snapshot>,
+    sources: Sources,
+    ids: Ids,
+    gate: Gate,
+    draining: AtomicBool,
+    history: History,
+    started: Instant,
+}
+
+impl fmt::Debug for Service {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Service").field("generation", &self.snapshot.load().generation).finish_non_exhaustive()
+    }
+}
+
+/// Where configuration and rules come from, at the start and on each reload.
+pub struct Sources {
+    /// Reads the configuration anew.
+    pub config: ReadConfig,
+    /// Loads the rules of a policy.
+    pub rules: LoadRules,
+}
+
+/// Reads the configuration anew; every error, rendered.
+pub type ReadConfig = Box<dyn Fn() -> Result<Config, Vec<String>> + Send + Sync>;
+
+impl fmt::Debug for Sources {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sources").finish_non_exhaustive()
+    }
+}
+
+/// Why a service could not start or reload: every message, rendered, with file and line where there is one.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StartError {
+    /// The messages.
+    pub messages: Vec<String>,
+}
+
+impl fmt::Display for StartError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.messages.join("\n"))
+    }
+}
+
+impl std::error::Error for StartError {}
+
+/// What became of a request under a policy.
+enum Judged {
+    /// The policy is switched off.
+    Off,
+    /// The rules have spoken, now or earlier.
+    Spoken { outcome: Arc<Outcome>, cached: bool, evaluation: Duration },
+    /// We could not judge.
+    Failed(FailureKind),
+}
 
 impl Service {
+    /// A service with this configuration and the rule sets it names.
+    ///
+    /// # Errors
+    /// Every error in the rules of every policy.
+    pub fn new(config: Config) -> Result<Self, StartError> {
+        Self::start(Sources { config: Box::new(move || Ok(config.clone())), rules: Box::new(crate::sets::load) })
+    }
+
+    /// A service whose configuration and rules are read from `sources`, now and on each reload.
+    ///
+    /// # Errors
+    /// Every error in the configuration, or in the rules of every policy.
+    pub fn start(sources: Sources) -> Result<Self, StartError> {
+        let failed = |messages| StartError { messages };
+        let mut key = [0; 16];
+        getrandom::fill(&mut key).map_err(|error| failed(vec![format!("no random numbers: {error}")]))?;
+        let config = (sources.config)().map_err(failed)?;
+        let snapshot = Snapshot::load(config, 1, &sources.rules).map_err(failed)?;
+        Ok(Self {
+            snapshot: ArcSwap::from_pointee(snapshot),
+            sources,
+            ids: Ids::new(&key),
+            gate: Gate::default(),
+            draining: AtomicBool::new(false),
+            history: History::default(),
+            started: Instant::now(),
+        })
+    }
+
     /// Decides about one request. CPU work, no I/O, never panics (panics inside are caught and decided by policy).
-    pub fn decide(&self, _call: &Call<'_>) -> Decision {
-        self.fail(None, FailureKind::Internal)
+    pub fn decide(&self, call: &Call<'_>) -> Decision {
+        let snapshot = self.snapshot.load();
+        let Some(active) = snapshot.policy(call.policy) else {
+            return self.fail(call.policy, FailureKind::UnknownPolicy);
+        };
+        let now_micros = now_micros();
+        let request_id = self.ids.next(now_micros);
+        let judged = match active.policy.mode {
+            Mode::Off => Judged::Off,
+            Mode::Block | Mode::Detect => active.judge(call, now_micros, &request_id),
+        };
+        active.decision(judged, request_id)
     }
 
     /// A decision for a call that could not be turned into a request, or that was shed: the failure policy's answer.
     /// Counts the failure.
     pub fn fail(&self, policy: Option<&str>, kind: FailureKind) -> Decision {
+        let snapshot = self.snapshot.load();
+        let request_id = self.ids.next(now_micros());
+        match snapshot.policy(policy).or_else(|| snapshot.policy(None)) {
+            Some(active) => active.decision(Judged::Failed(kind), request_id),
+            None => Decision::closed(kind, request_id),
+        }
+    }
+
+    /// Lets a call in that holds this many body bytes, or sheds it: then [`Service::fail`] with
+    /// [`FailureKind::Overload`] is the answer. Hold the pass until the call has been answered.
+    pub fn admit(&self, body_bytes: usize) -> Option<Pass<'_>> {
+        self.gate.enter(body_bytes)
+    }
+
+    /// The body policy of a policy (its limit tells the doors how much to read).
+    pub fn body_policy(&self, policy: Option<&str>) -> Option<BodyPolicy> {
+        self.snapshot.load().policy(policy).map(|active| active.policy.body)
+    }
+
+    /// Whether requests may be sent here: the rules are loaded and nobody asked for a shutdown.
+    pub fn ready(&self) -> bool {
+        !self.draining.load(Ordering::Relaxed)
+    }
+
+    /// Shutdown is near: no longer ready, so that the proxy goes elsewhere; calls are still answered.
+    pub fn drain(&self) {
+        self.draining.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Active {
+    /// Puts a request before the rules.
+    fn judge(&self, call: &Call<'_>, now_micros: i64, request_id: &str) -> Judged {
+        let deadline = limits::deadline(call.received + self.policy.deadline, call.deadline);
+        let expired = || Instant::now() >= deadline;
+        if expired() {
+            return Judged::Failed(FailureKind::Deadline);
+        }
+        let inputs = Inputs {
+            now_micros,
+            duration_micros: u64::try_from(call.received.elapsed().as_micros()).unwrap_or(u64::MAX),
+            unique_id: request_id,
+            work_limit: limits::WORK_LIMIT,
+            expired: &expired,
+        };
+        catch_unwind(AssertUnwindSafe(|| self.evaluate(&call.request, &inputs))).unwrap_or_else(|panic| {
+            tracing::error!(request_id, policy = &*self.name, panic = panic_text(&*panic), "panic while evaluating");
+            Judged::Failed(FailureKind::Panic)
+        })
+    }
+
+    fn evaluate(&self, request: &Request<'_>, inputs: &Inputs<'_>) -> Judged {
+        let began = Instant::now();
+        let mut scratch = self.scratches.take();
+        let mut outcome = engine::evaluate(&self.set.rules, request, inputs, &mut scratch);
+        self.scratches.put(scratch);
+        policy::settle(&mut outcome, &self.policy);
+        Judged::Spoken { outcome: Arc::new(outcome), cached: false, evaluation: began.elapsed() }
+    }
+
+    fn decision(&self, judged: Judged, request_id: String) -> Decision {
+        let answer = match &judged {
+            Judged::Off => Answer::Allow,
+            Judged::Spoken { outcome, .. } => policy::answer(outcome, &self.policy),
+            Judged::Failed(kind) => failure::answer(&self.policy, *kind),
+        };
+        let (outcome, cached, evaluation) = match judged {
+            Judged::Spoken { outcome, cached, evaluation } => (Some(outcome), cached, evaluation),
+            Judged::Off | Judged::Failed(_) => (None, false, Duration::ZERO),
+        };
         Decision {
+            answer,
+            policy: Arc::clone(&self.name),
+            generation: self.generation,
+            request_id,
+            cached,
+            evaluation,
+            outcome,
+            expose: self.policy.expose,
+        }
+    }
+}
+
+impl Decision {
+    /// The answer where there is no policy at all: closed.
+    fn closed(kind: FailureKind, request_id: String) -> Self {
+        Self {
             answer: Answer::Failure { kind, open: false },
-            policy: policy.unwrap_or("default").into(),
+            policy: DEFAULT_POLICY.into(),
             generation: 0,
-            request_id: String::new(),
+            request_id,
             cached: false,
             evaluation: Duration::ZERO,
             outcome: None,
             expose: Expose::None,
         }
     }
+}
 
-    /// The body policy of a policy (its limit tells the doors how much to read).
-    pub fn body_policy(&self, _policy: Option<&str>) -> Option<BodyPolicy> {
-        None
-    }
+fn now_micros() -> i64 {
+    let since_epoch = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since_epoch.as_micros()).unwrap_or(i64::MAX)
+}
+
+fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("not a text")
 }

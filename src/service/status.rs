@@ -1,0 +1,45 @@
+//! `/status`: what is running, as JSON for people and scripts.
+
+use serde_json::{Value, json};
+
+use super::Service;
+use super::snapshot::Active;
+
+impl Service {
+    /// The status document.
+    pub fn status_json(&self) -> String {
+        let snapshot = self.snapshot.load();
+        let history = self.history.record();
+        let policies: serde_json::Map<String, Value> =
+            snapshot.policies.iter().map(|(name, active)| (name.clone(), policy(active))).collect();
+        let status = json!({
+            "version": env!("CARGO_PKG_VERSION"),
+            "ready": self.ready(),
+            "draining": !self.ready(),
+            "generation": snapshot.generation,
+            "uptime_seconds": self.started.elapsed().as_secs(),
+            "stale": !history.stale.is_empty(),
+            "stale_reasons": history.stale,
+            "reloads": {"succeeded": history.succeeded, "failed": history.failed},
+            "in_flight": {"calls": self.gate.calls(), "body_bytes": self.gate.bytes()},
+            "policies": policies,
+        });
+        status.to_string()
+    }
+}
+
+fn policy(active: &Active) -> Value {
+    let set = &active.set;
+    json!({
+        "mode": active.policy.mode.name(),
+        "on_error": active.policy.on_error.name(),
+        "rules": {
+            "set": set.name,
+            "version": set.version,
+            "fallback": set.fallback,
+            "verified": set.verified,
+            "loaded": set.rule_count,
+            "warnings": set.warnings,
+        },
+    })
+}
