@@ -3,6 +3,7 @@
 pub mod cookies;
 pub mod form;
 mod json;
+mod multipart;
 
 use super::fields::Fields;
 
@@ -68,7 +69,8 @@ pub fn parse(processor: Processor, input: &Input<'_>, limits: &BodyLimits, parse
     match processor {
         Processor::UrlEncoded => form::parse_body(input, limits, parsed),
         Processor::Json => json::parse_body(input, limits, parsed),
-        Processor::Multipart | Processor::Xml => {
+        Processor::Multipart => multipart::parse_body(input, limits, parsed),
+        Processor::Xml => {
             parsed.error = Some(format!("{} processor is missing", processor.name()));
         }
     }

@@ -114,7 +114,7 @@ impl Reader<'_> {
             match self.next_token()? {
                 b'{' => self.enter(None)?,
                 b'[' => self.enter(Some(0))?,
-                b'"' => return self.emit(|text, at, out| string(text, at, out)),
+                b'"' => return self.emit(string),
                 b'-' | b'0'..=b'9' => return self.emit(number),
                 b't' => return self.emit(|text, at, out| word(b"true", b"true", text, at, out)),
                 b'f' => return self.emit(|text, at, out| word(b"false", b"false", text, at, out)),
