@@ -1,0 +1,45 @@
+# Two commands do everything: `make run` and `make test`. `make help` lists the rest.
+
+CARGO ?= cargo
+PYTHON ?= python3
+MINUTES ?= 2
+ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help run test crs e2e conformance fuzz bench clean
+
+help: ## This list
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+run: | rules/crs ## Get the CRS if it is not there, build, serve (ARGS='--set mode=detect')
+	$(CARGO) run --release --locked --bin portcullis -- serve $(ARGS)
+
+test: ## Everything .ci/run checks: format, lints, unit and integration tests, CRS conformance, real proxies, docs
+	@$(PYTHON) tests/gate.py
+
+crs: ## Fetch the OWASP Core Rule Set into rules/crs (CRS_SOURCE= names a folder or archive)
+	rules/fetch-crs
+
+# `make run` works without the CRS, on the built-in baseline rules; the server says so at its start.
+rules/crs:
+	-rules/fetch-crs
+
+e2e: ## Only the tests with real Envoy, Traefik, nginx and Caddy
+	@$(PYTHON) tests/gate.py e2e
+
+conformance: ## Only the CRS regression tests
+	@$(PYTHON) tests/gate.py conformance
+
+fuzz: ## Fuzz each target (MINUTES=2 each; needs cargo-fuzz: cargo install cargo-fuzz)
+	@test -d tests/fuzz || { echo "no fuzz targets in tests/fuzz" >&2; exit 2; }
+	@for target in $$(cd tests/fuzz && ls targets/*.rs | xargs -n1 basename -s .rs); do \
+	  echo "== fuzz $$target, $(MINUTES) min"; \
+	  RUSTC_BOOTSTRAP=1 $(CARGO) fuzz run --fuzz-dir tests/fuzz "$$target" -- -max_total_time=$$(($(MINUTES) * 60)) || exit 1; \
+	done
+
+bench: ## Benchmarks; method and numbers in benches/README.md
+	$(CARGO) bench --locked
+
+clean: ## Remove everything that was built or fetched
+	rm -rf .venv .cache rules/crs
+	$(CARGO) clean
