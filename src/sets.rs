@@ -2,6 +2,14 @@
 //!
 //! Finds the files (on disk or embedded), puts the engine set-up and a policy's settings around them, and compiles.
 
+pub mod crs;
+pub mod embedded;
+pub mod files;
+pub mod find;
+pub mod manifest;
+pub mod settings;
+pub mod spec;
+
 use crate::config::Policy;
 use crate::ruleset::RuleSet;
 
