@@ -4,6 +4,7 @@ pub mod cookies;
 pub mod form;
 mod json;
 mod multipart;
+mod xml;
 
 use super::fields::Fields;
 
@@ -70,9 +71,7 @@ pub fn parse(processor: Processor, input: &Input<'_>, limits: &BodyLimits, parse
         Processor::UrlEncoded => form::parse_body(input, limits, parsed),
         Processor::Json => json::parse_body(input, limits, parsed),
         Processor::Multipart => multipart::parse_body(input, limits, parsed),
-        Processor::Xml => {
-            parsed.error = Some(format!("{} processor is missing", processor.name()));
-        }
+        Processor::Xml => xml::parse_body(input, limits, parsed),
     }
 }
 
@@ -91,11 +90,13 @@ pub struct BodyLimits {
     pub json_depth: usize,
     /// `SecArgumentSeparator`.
     pub separator: u8,
+    /// `SecParseXmlIntoArgs`: the elements of an XML body become arguments too.
+    pub xml_into_arguments: bool,
 }
 
 impl Default for BodyLimits {
     fn default() -> Self {
-        Self { arguments: 1000, json_depth: 512, separator: b'&' }
+        Self { arguments: 1000, json_depth: 512, separator: b'&', xml_into_arguments: false }
     }
 }
 
@@ -200,6 +201,39 @@ mod tests {
             let input = Input { body: b"", content_type: b"", partial: false, already: 0 };
             parse(processor, &input, &BodyLimits::default(), &mut parsed);
             assert_eq!((parsed.error.as_deref(), parsed.arguments.len()), (None, 0), "{processor:?}");
+        }
+    }
+
+    #[test]
+    fn hostile_shapes_take_linear_time() {
+        const BYTES: usize = 1_000_000;
+        let pieces: [(Processor, &str, &str); 12] = [
+            (Processor::UrlEncoded, "", "&"),
+            (Processor::UrlEncoded, "", "%"),
+            (Processor::UrlEncoded, "", "="),
+            (Processor::Json, "", "[\""),
+            (Processor::Json, "\"", "\\ud83d"),
+            (Processor::Json, "[", "1,"),
+            (Processor::Json, "", " "),
+            (Processor::Multipart, "--b\n", "--\n"),
+            (Processor::Multipart, "--b\n", "-----b"),
+            (Processor::Multipart, "", "--b\n"),
+            (Processor::Multipart, "--b\nContent-Disposition: form-data; name=\"", "\\\""),
+            (Processor::Multipart, "--b\nContent-Disposition: form-data; name=a\n\n", "\n"),
+        ];
+        let mut parsed = Parsed::default();
+        for (processor, head, piece) in pieces {
+            let body = format!("{head}{}", piece.repeat(BYTES / piece.len()));
+            let input = Input {
+                body: body.as_bytes(),
+                content_type: b"multipart/form-data; boundary=b",
+                partial: false,
+                already: 0,
+            };
+            let start = std::time::Instant::now();
+            parse(processor, &input, &BodyLimits::default(), &mut parsed);
+            let seconds = start.elapsed().as_secs_f64();
+            assert!(seconds < 3.0, "{seconds} s for {processor:?} {piece:?}");
         }
     }
 }
