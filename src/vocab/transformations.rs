@@ -1,17 +1,39 @@
-//! The transformations (`t:lowercase`, `t:urlDecodeUni`, …): one file each below `transformations/`, one row each in
-//! [`TRANSFORMATIONS`].
+//! The transformations (`t:lowercase`, `t:urlDecodeUni`, …): one file each (or each family) below `transformations/`,
+//! one row each in [`TRANSFORMATIONS`].
+//!
+//! Knows no rule, no variable and no operator. Where SecLang engines differ these follow ModSecurity 2, the engine
+//! the CRS is written for, unless the function says otherwise.
+
+mod base64;
+mod bytes;
+mod case;
+mod cmd_line;
+mod comments;
+mod css_decode;
+mod digest;
+mod escape_seq_decode;
+mod hex;
+mod html_entity_decode;
+mod js_decode;
+mod length;
+mod normalize_path;
+mod parity;
+mod php_args_names;
+mod sql_hex_decode;
+mod trim;
+mod unicode_map;
+mod url_decode;
+mod url_encode;
+mod utf8_to_unicode;
+mod whitespace;
+
+pub use unicode_map::UnicodeMap;
 
 /// What transformations may need beside the value.
 #[derive(Clone, Default, Debug)]
 pub struct TransformationContext {
     /// The code page map of `SecUnicodeMapFile`, used by `urlDecodeUni`; without one `%uHHHH` gives its low byte.
     pub unicode_map: Option<std::sync::Arc<UnicodeMap>>,
-}
-
-/// A code page's best-fit map from code points to single bytes.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct UnicodeMap {
-    _map: Vec<u8>,
 }
 
 /// Writes the transformed value to `output` (which is empty) and returns whether it differs from `input`. When it
@@ -26,11 +48,117 @@ pub struct Transformation {
     pub apply: Apply,
 }
 
+const fn row(name: &'static str, apply: Apply) -> Transformation {
+    Transformation { name, apply }
+}
+
 /// Every transformation there is (without `none`), sorted by name without regard to case. A transformation's place
 /// here is its identity in compiled rules.
-pub const TRANSFORMATIONS: &[Transformation] = &[];
+pub const TRANSFORMATIONS: &[Transformation] = &[
+    row("base64Decode", base64::decode),
+    row("base64DecodeExt", base64::decode_ext),
+    row("base64Encode", base64::encode),
+    row("cmdLine", cmd_line::apply),
+    row("compressWhitespace", whitespace::compress),
+    row("cssDecode", css_decode::apply),
+    row("escapeSeqDecode", escape_seq_decode::apply),
+    row("hexDecode", hex::decode),
+    row("hexEncode", hex::encode),
+    row("htmlEntityDecode", html_entity_decode::apply),
+    row("jsDecode", js_decode::apply),
+    row("length", length::apply),
+    row("lowercase", case::lower),
+    row("md5", digest::md5),
+    row("normalizePath", normalize_path::apply),
+    row("normalizePathWin", normalize_path::apply_win),
+    row("parityEven7bit", parity::even),
+    row("parityOdd7bit", parity::odd),
+    row("parityZero7bit", parity::zero),
+    row("phpArgsNames", php_args_names::apply),
+    row("removeComments", comments::remove),
+    row("removeCommentsChar", comments::remove_char),
+    row("removeNulls", bytes::remove_nulls),
+    row("removeWhitespace", whitespace::remove),
+    row("replaceComments", comments::replace),
+    row("replaceNulls", bytes::replace_nulls),
+    row("sha1", digest::sha1),
+    row("sqlHexDecode", sql_hex_decode::apply),
+    row("trim", trim::both),
+    row("trimLeft", trim::left),
+    row("trimRight", trim::right),
+    row("uppercase", case::upper),
+    row("urlDecode", url_decode::apply),
+    row("urlDecodeUni", url_decode::apply_uni),
+    row("urlEncode", url_encode::apply),
+    row("utf8toUnicode", utf8_to_unicode::apply),
+];
+
+/// Other spellings in use, with the name of the row meant.
+pub const ALIASES: &[(&str, &str)] = &[("normalisePath", "normalizePath"), ("normalisePathWin", "normalizePathWin")];
 
 /// The place in [`TRANSFORMATIONS`] of the one with this name (any case; `normalise…` spellings included).
+///
+/// ```
+/// use portcullis::vocab::transformations::{TRANSFORMATIONS, TransformationContext, find};
+///
+/// let place = find("urldecode").unwrap();
+/// let mut output = Vec::new();
+/// assert!((TRANSFORMATIONS[place].apply)(b"a%20b", &mut output, &TransformationContext::default()));
+/// assert_eq!(output, b"a b");
+/// ```
 pub fn find(name: &str) -> Option<usize> {
+    let alias = ALIASES.iter().find(|(alias, _)| alias.eq_ignore_ascii_case(name));
+    let name = alias.map_or(name, |(_, meant)| meant);
     TRANSFORMATIONS.iter().position(|entry| entry.name.eq_ignore_ascii_case(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_table_is_sorted_and_its_names_are_unique() {
+        let names: Vec<_> = TRANSFORMATIONS.iter().map(|entry| entry.name.to_ascii_lowercase()).collect();
+        assert!(names.is_sorted_by(|a, b| a < b), "{names:?}");
+        assert_eq!(names.len(), 36);
+    }
+
+    #[test]
+    fn every_alias_names_a_row() {
+        for (alias, meant) in ALIASES {
+            assert_eq!(find(alias), find(meant));
+            assert!(find(alias).is_some());
+        }
+        assert_eq!(find("NORMALISEPATH"), find("normalizePath"));
+        assert_eq!(find("none"), None);
+    }
+
+    /// Bytes that the decoders look for turn up often enough to reach their branches.
+    fn value() -> impl Strategy<Value = Vec<u8>> {
+        let interesting =
+            proptest::sample::select(b"%+u\\x0123456789abcdefFn&#;<>!-*/. \t\r\n\"'[]_=\0\xa0\xc2\xff".to_vec());
+        proptest::collection::vec(prop_oneof![4 => interesting, 1 => any::<u8>()], 0..64)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+        /// `true` exactly when the output differs: judged by a second run whose "unchanged" shortcut is left aside.
+        #[test]
+        fn the_result_says_whether_the_value_changed(input in value()) {
+            let with_map = TransformationContext {
+                unicode_map: Some(std::sync::Arc::new(UnicodeMap::code_page_20127())),
+            };
+            for context in [TransformationContext::default(), with_map] {
+                for entry in TRANSFORMATIONS {
+                    let mut output = Vec::new();
+                    let changed = (entry.apply)(&input, &mut output, &context);
+                    if changed {
+                        prop_assert_ne!(&output, &input, "{}", entry.name);
+                    }
+                }
+            }
+        }
+    }
 }
