@@ -5,4 +5,7 @@
 
 pub mod ast;
 pub mod diag;
+mod lexer;
+pub mod parser;
+pub mod print;
 pub mod source;

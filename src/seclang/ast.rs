@@ -72,6 +72,42 @@ pub enum DirectiveKind {
     },
 }
 
+impl Directive {
+    /// The same directive with every place replaced by `span`, so that trees can be compared by what they say.
+    #[must_use]
+    pub fn placed_at(mut self, span: Span) -> Self {
+        self.span = span;
+        self.kind.place_at(span);
+        self
+    }
+}
+
+impl DirectiveKind {
+    fn place_at(&mut self, span: Span) {
+        match self {
+            Self::Rule { targets, operator, actions } => {
+                targets.iter_mut().for_each(|target| target.place_at(span));
+                operator.place_at(span);
+                actions.iter_mut().for_each(|action| action.place_at(span));
+            }
+            Self::Action(actions) | Self::DefaultAction(actions) => {
+                actions.iter_mut().for_each(|action| action.place_at(span));
+            }
+            Self::Marker(name) => name.span = span,
+            Self::RemoveRules(rules) => rules.iter_mut().for_each(|rule| rule.place_at(span)),
+            Self::UpdateTargets { rules, targets, replaced } => {
+                rules.iter_mut().for_each(|rule| rule.place_at(span));
+                targets.iter_mut().chain(replaced).for_each(|target| target.place_at(span));
+            }
+            Self::UpdateActions { rules, actions, .. } => {
+                rules.iter_mut().for_each(|rule| rule.place_at(span));
+                actions.iter_mut().for_each(|action| action.place_at(span));
+            }
+            Self::Setting { arguments, .. } => arguments.iter_mut().for_each(|argument| argument.span = span),
+        }
+    }
+}
+
 /// Which rules a configuration-time removal or update means.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum RuleSelector {
@@ -91,6 +127,13 @@ impl RuleSelector {
             Self::Tag(text) | Self::Msg(text) => text.span,
         }
     }
+
+    const fn place_at(&mut self, span: Span) {
+        match self {
+            Self::Ids(ids) => ids.span = span,
+            Self::Tag(text) | Self::Msg(text) => text.span = span,
+        }
+    }
 }
 
 /// `[!|&]NAME[:key]`
@@ -106,6 +149,16 @@ pub struct Target {
     pub name: Spanned<String>,
     /// The selector after the colon.
     pub key: Option<Spanned<Key>>,
+}
+
+impl Target {
+    const fn place_at(&mut self, span: Span) {
+        self.span = span;
+        self.name.span = span;
+        if let Some(key) = &mut self.key {
+            key.span = span;
+        }
+    }
 }
 
 /// The selector of a target.
@@ -134,6 +187,14 @@ pub struct OperatorExpr {
     pub argument: Spanned<Vec<u8>>,
 }
 
+impl OperatorExpr {
+    const fn place_at(&mut self, span: Span) {
+        self.span = span;
+        self.name.span = span;
+        self.argument.span = span;
+    }
+}
+
 /// `name` or `name:value`
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Action {
@@ -143,4 +204,14 @@ pub struct Action {
     pub name: Spanned<String>,
     /// The value, single quotes removed and `\'` reduced.
     pub value: Option<Spanned<Vec<u8>>>,
+}
+
+impl Action {
+    const fn place_at(&mut self, span: Span) {
+        self.span = span;
+        self.name.span = span;
+        if let Some(value) = &mut self.value {
+            value.span = span;
+        }
+    }
 }

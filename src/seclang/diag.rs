@@ -85,3 +85,78 @@ impl Diagnostic {
 fn printable(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| if (32..127).contains(byte) { char::from(*byte) } else { '.' }).collect()
 }
+
+/// The candidate that is most like a misspelt name, without regard to case; `None` when none is close.
+///
+/// Close means: at most one edit for each three letters (insert, delete, replace, swap of neighbours). Of equally close
+/// candidates the first one wins.
+pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let name = name.to_ascii_lowercase();
+    let limit = (name.len() / 3).max(1);
+    let rated = candidates.into_iter().filter(|candidate| candidate.len().abs_diff(name.len()) <= limit);
+    let rated = rated.map(|candidate| (edits(name.as_bytes(), candidate.to_ascii_lowercase().as_bytes()), candidate));
+    let (distance, best) = rated.min_by_key(|(distance, _)| *distance)?;
+    (distance <= limit).then_some(best)
+}
+
+/// The number of edits between two texts, a swap of neighbours counting as one.
+fn edits(from: &[u8], to: &[u8]) -> usize {
+    let mut above: Vec<usize> = Vec::new();
+    let mut row: Vec<usize> = (0..=to.len()).collect();
+    let mut last = None;
+    for (done, byte) in from.iter().enumerate() {
+        let mut next = Vec::with_capacity(row.len());
+        next.push(done + 1);
+        for (column, wanted) in to.iter().enumerate() {
+            let at = |row: &[usize], index: usize| row.get(index).copied().unwrap_or(usize::MAX - 1);
+            let replaced = at(&row, column) + usize::from(byte != wanted);
+            let mut best = replaced.min(at(&row, column + 1) + 1).min(at(&next, column) + 1);
+            let before = column.checked_sub(1);
+            if last == Some(wanted) && before.and_then(|before| to.get(before)) == Some(byte) {
+                best = best.min(at(&above, column - 1) + 1);
+            }
+            next.push(best);
+        }
+        above = std::mem::replace(&mut row, next);
+        last = Some(byte);
+    }
+    row.last().copied().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nearest_finds_small_slips_only() {
+        let names = ["beginsWith", "endsWith", "contains", "rx", "eq", "pm"];
+        let cases = [
+            ("beginWith", Some("beginsWith")),
+            ("BEGINSWITH", Some("beginsWith")),
+            ("contians", Some("contains")),
+            ("endWith", Some("endsWith")),
+            ("rxx", Some("rx")),
+            ("qe", Some("eq")),
+            ("completely", None),
+            ("", None),
+        ];
+        for (name, expected) in cases {
+            assert_eq!(nearest(name, names), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn edits_count_swaps_once() {
+        for (from, to, expected) in [
+            ("", "", 0),
+            ("abc", "", 3),
+            ("abc", "abc", 0),
+            ("abc", "acb", 1),
+            ("ca", "abc", 3),
+            ("kitten", "sitting", 3),
+        ] {
+            assert_eq!(edits(from.as_bytes(), to.as_bytes()), expected, "{from} {to}");
+            assert_eq!(edits(to.as_bytes(), from.as_bytes()), expected, "{to} {from}");
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! The rule language over whole rule sets: both CRS versions parse without a finding and survive printing.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use portcullis::seclang::ast::{Directive, DirectiveKind, Program};
+use portcullis::seclang::parser::{parse, parse_text};
+use portcullis::seclang::print;
+use portcullis::seclang::source::{FileId, Loader, MemoryLoader, Span};
+
+/// Reads from disk; lists only `FOLDER/*.ENDING`.
+struct Disk;
+
+impl Loader for Disk {
+    fn read(&self, path: &str) -> Result<Vec<u8>, String> {
+        std::fs::read(path).map_err(|error| error.to_string())
+    }
+
+    fn glob(&self, pattern: &str) -> Result<Vec<String>, String> {
+        let (folder, ending) = pattern.split_once("/*").ok_or("not a pattern this loader knows")?;
+        let entries = std::fs::read_dir(folder).map_err(|error| error.to_string())?;
+        let mut paths: Vec<_> =
+            entries.filter_map(|entry| entry.ok()?.path().into_os_string().into_string().ok()).collect();
+        paths.retain(|path| path.ends_with(ending));
+        paths.sort();
+        Ok(paths)
+    }
+}
+
+/// A folder of third-party inputs; `None`, said loudly, where it is not there.
+fn shared(folder: &str) -> Option<PathBuf> {
+    let root = std::env::var_os("PORTCULLIS_SHARED")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared"), PathBuf::from);
+    let path = root.join(folder);
+    if path.is_dir() {
+        return Some(path);
+    }
+    println!("SKIPPED: {} is not there", path.display());
+    None
+}
+
+/// The directives without their places.
+fn meaning(program: &Program) -> Vec<Directive> {
+    let nowhere = Span { file: FileId(0), line: 1, column: 1, len: 1 };
+    program.directives.iter().cloned().map(|directive| directive.placed_at(nowhere)).collect()
+}
+
+fn assert_round_trip(program: &Program) {
+    let printed = print::program(program);
+    let again = parse_text(&MemoryLoader::new(), "printed.conf", &printed);
+    assert_eq!(again.diagnostics, [], "{}", String::from_utf8_lossy(&printed));
+    let (before, after) = (meaning(program), meaning(&again.program));
+    assert_eq!(before.len(), after.len());
+    for (before, after) in before.iter().zip(&after) {
+        assert_eq!(before, after);
+    }
+}
+
+/// The number of directives by name.
+fn counts(program: &Program) -> BTreeMap<&str, usize> {
+    let mut counts = BTreeMap::new();
+    for directive in &program.directives {
+        *counts.entry(directive.name.as_str()).or_default() += 1;
+    }
+    counts
+}
+
+fn check_crs(version: &str, expected: &[(&str, usize)]) {
+    let Some(folder) = shared(&format!("crs/{version}")) else { return };
+    let entry = format!("Include {}/rules/*.conf", folder.display());
+    let parsed = parse_text(&Disk, "entry.conf", entry.as_bytes());
+    let found: Vec<_> = parsed.diagnostics.iter().map(|one| one.render(&parsed.program.sources)).collect();
+    assert!(found.is_empty(), "{}", found.join("\n"));
+    assert_eq!(counts(&parsed.program), expected.iter().copied().collect());
+    assert_round_trip(&parsed.program);
+
+    let setup = parse(&Disk, &folder.join("crs-setup.conf.example").to_string_lossy());
+    assert_eq!(setup.diagnostics, []);
+    assert_eq!(counts(&setup.program).get("SecAction"), Some(&1));
+    assert_round_trip(&setup.program);
+}
+
+#[test]
+fn crs_4_parses_without_a_finding() {
+    check_crs(
+        "4.28.0",
+        &[
+            ("SecRule", 695),
+            ("SecAction", 7),
+            ("SecMarker", 30),
+            ("SecRuleUpdateTargetById", 55),
+            ("SecComponentSignature", 1),
+        ],
+    );
+}
+
+#[test]
+fn crs_3_parses_without_a_finding() {
+    check_crs("3.3.10", &[("SecRule", 795), ("SecAction", 9), ("SecMarker", 40), ("SecComponentSignature", 1)]);
+}
+
+#[test]
+fn crs_rules_have_the_parts_that_were_counted() {
+    let Some(folder) = shared("crs/4.28.0") else { return };
+    let entry = format!("Include {}/rules/*.conf", folder.display());
+    let parsed = parse_text(&Disk, "entry.conf", entry.as_bytes());
+    let (mut targets, mut actions, mut operators) =
+        (0, BTreeMap::<String, usize>::new(), BTreeMap::<String, usize>::new());
+    for directive in &parsed.program.directives {
+        let list = match &directive.kind {
+            DirectiveKind::Rule { targets: list, operator, actions } => {
+                targets += list.len();
+                *operators.entry(operator.name.node.clone()).or_default() += 1;
+                actions
+            }
+            DirectiveKind::Action(actions) => actions,
+            _ => continue,
+        };
+        for action in list {
+            *actions.entry(action.name.node.clone()).or_default() += 1;
+        }
+    }
+    assert_eq!(targets, 1_749);
+    for (name, count) in [("rx", 318), ("lt", 190), ("eq", 53), ("ge", 42), ("pmFromFile", 21), ("detectSQLi", 2)] {
+        assert_eq!(operators[name], count, "@{name}");
+    }
+    for (name, count) in [("tag", 3_088), ("t", 839), ("setvar", 683), ("id", 629), ("chain", 73), ("logdata", 331)] {
+        assert_eq!(actions[name], count, "{name}");
+    }
+}
