@@ -3,10 +3,24 @@
 //! Opens nothing but the file it is told to read and knows no async runtime. Precedence: defaults < file <
 //! environment < `--set`.
 
+mod check;
 mod defaults;
+mod env;
+mod errors;
 pub mod headers;
+mod keys;
+mod print;
+mod raw;
+mod schema;
+#[cfg(test)]
+mod tests;
+mod values;
+mod yaml;
 
 pub use self::defaults::DEFAULT_POLICY;
+pub use self::env::{Env, NoEnv, ProcessEnv};
+pub use self::errors::{ConfigErrors, Place, Problem};
+pub use self::schema::schema;
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -51,6 +65,29 @@ pub struct IpNet {
     pub addr: IpAddr,
     /// The number of leading bits that count.
     pub prefix: u8,
+}
+
+impl IpNet {
+    /// Whether an address lies in this network. An IPv4 address written as IPv6 (`::ffff:10.0.0.1`) is taken as IPv4.
+    pub fn contains(&self, addr: IpAddr) -> bool {
+        let addr = addr.to_canonical();
+        addr.is_ipv4() == self.addr.is_ipv4() && self.masked(addr) == self.masked(self.addr)
+    }
+
+    /// The address with all bits but the leading ones cleared.
+    fn masked(&self, addr: IpAddr) -> IpAddr {
+        let prefix = u32::from(self.prefix);
+        match addr {
+            IpAddr::V4(addr) => {
+                let mask = u32::MAX.checked_shl(32_u32.saturating_sub(prefix)).unwrap_or(0);
+                IpAddr::V4((addr.to_bits() & mask).into())
+            }
+            IpAddr::V6(addr) => {
+                let mask = u128::MAX.checked_shl(128_u32.saturating_sub(prefix)).unwrap_or(0);
+                IpAddr::V6((addr.to_bits() & mask).into())
+            }
+        }
+    }
 }
 
 /// A policy: a rule set and how its outcome is used.
