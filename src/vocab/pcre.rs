@@ -1,19 +1,37 @@
-//! Patterns in PCRE's syntax, as `@rx` takes them.
+//! Patterns in PCRE's syntax, as `@rx` takes them: bytes in, no Unicode, the dot matches line feeds, `$` only the very
+//! end.
+//!
+//! A pattern is read into a tree of our own, because two engines that read the same text mean different things by it.
+//! Regular patterns, nearly all, go to an engine that is linear in the length of the value; what needs look-around,
+//! references or real atomic groups goes to a backtracking engine with a step limit.
 
-use regex_automata::meta;
-use regex_automata::util::captures::Captures;
-use regex_automata::util::syntax;
-use regex_automata::{Input, Span};
+mod ast;
+mod backtracking;
+mod class;
+mod linear;
+mod parser;
+mod regular;
+mod sets;
+#[cfg(test)]
+mod tests;
 
-use super::operators::{BuildError, MatchLimit};
+use regex_automata::util::primitives::NonMaxUsize;
+use regex_automata::{Input, meta};
+
+use self::backtracking::Backtracking;
+use super::operators::{BuildError, Captures, MatchLimit};
 
 /// A compiled pattern.
 #[derive(Debug)]
-pub struct Pattern {
-    regex: meta::Regex,
+pub struct Pattern(Engine);
+
+#[derive(Debug)]
+enum Engine {
+    Linear(meta::Regex),
+    Backtracking(Backtracking),
 }
 
-/// The places of the groups of a match, group 0 the match itself.
+/// The places of the groups of a match, group 0 the match itself; those beyond [`Captures::MAX`] are left out.
 #[derive(Clone, Default, Debug)]
 pub struct Groups(Vec<Option<(usize, usize)>>);
 
@@ -31,37 +49,63 @@ impl Groups {
 }
 
 impl Pattern {
-    /// Compiles a pattern.
+    /// Compiles a pattern. `match_limit` bounds the steps of the backtracking engine.
+    ///
+    /// ```
+    /// use portcullis::vocab::pcre::Pattern;
+    ///
+    /// let pattern = Pattern::new(br"(?i)union\s++select", 10_000).unwrap();
+    /// assert_eq!(pattern.is_match(b"1 UNION\x0bSELECT"), Ok(true));
+    /// assert!(pattern.is_linear());
+    /// ```
     ///
     /// # Errors
     /// The construct that neither engine takes, and its offset.
-    pub fn new(pattern: &[u8], _match_limit: usize) -> Result<Self, BuildError> {
-        let text = std::str::from_utf8(pattern).map_err(|_| BuildError::new("not text"))?;
-        let regex = meta::Regex::builder()
-            .configure(meta::Regex::config().utf8_empty(false))
-            .syntax(syntax::Config::new().unicode(false).utf8(false).dot_matches_new_line(true))
-            .build(text)
-            .map_err(|error| BuildError::new(error.to_string()))?;
-        Ok(Self { regex })
+    pub fn new(pattern: &[u8], match_limit: usize) -> Result<Self, BuildError> {
+        let node = parser::parse(pattern)?.node;
+        Ok(Self(match regular::regular(&node) {
+            Some(node) => Engine::Linear(linear::compile(&node)?),
+            None => Engine::Backtracking(Backtracking::new(&node, match_limit)?),
+        }))
+    }
+
+    /// Whether matching takes time linear in the value's length, so that the step limit cannot be hit.
+    pub const fn is_linear(&self) -> bool {
+        matches!(self.0, Engine::Linear(_))
     }
 
     /// Whether the pattern is found in the value.
     ///
     /// # Errors
-    /// The step limit of the backtracking engine was reached.
+    /// The step limit was reached.
     pub fn is_match(&self, value: &[u8]) -> Result<bool, MatchLimit> {
-        Ok(self.regex.is_match(value))
+        match &self.0 {
+            Engine::Linear(regex) => Ok(regex.is_match(value)),
+            Engine::Backtracking(regex) => regex.is_match(value),
+        }
     }
 
     /// Looks for the first match that starts at `from` or later, and fills in its groups.
     ///
     /// # Errors
-    /// The step limit of the backtracking engine was reached.
+    /// The step limit was reached.
     pub fn find_at(&self, value: &[u8], from: usize, groups: &mut Groups) -> Result<bool, MatchLimit> {
-        let mut captures: Captures = self.regex.create_captures();
-        self.regex.search_captures(&Input::new(value).span(from..value.len()), &mut captures);
-        groups.0.clear();
-        groups.0.extend(captures.iter().map(|group| group.map(|Span { start, end }| (start, end))));
-        Ok(captures.is_match())
+        match &self.0 {
+            Engine::Linear(regex) => Ok(find_linear(regex, value, from, groups)),
+            Engine::Backtracking(regex) => regex.find_at(value, from, groups),
+        }
     }
+}
+
+fn find_linear(regex: &meta::Regex, value: &[u8], from: usize, groups: &mut Groups) -> bool {
+    let mut slots = [None; 2 * Captures::MAX];
+    groups.0.clear();
+    let found =
+        from <= value.len() && regex.search_slots(&Input::new(value).span(from..value.len()), &mut slots).is_some();
+    if found {
+        let count = regex.captures_len();
+        let place = |pair: &[Option<NonMaxUsize>; 2]| Some((pair[0]?.get(), pair[1]?.get()));
+        groups.0.extend(slots.as_chunks().0.iter().take(count).map(place));
+    }
+    found
 }

@@ -98,4 +98,12 @@ mod tests {
         assert_eq!(texts(captured("rxGlobal", b"x*", b"axx")), ["", "xx"]);
         assert_eq!(texts(captured("rxGlobal", b"a", &[b'a'; 20])).len(), 10);
     }
+
+    #[test]
+    fn the_step_limit_is_neither_a_match_nor_a_miss() {
+        let pattern = matcher("rx", br"^(a|a)*\1c").unwrap();
+        let value = [&[b'a'; 40][..], b"!"].concat();
+        assert_eq!(pattern.is_match(&value, None), Err(MatchLimit));
+        assert_eq!(pattern.is_match(b"aac", None), Ok(true));
+    }
 }

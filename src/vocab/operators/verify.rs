@@ -87,7 +87,7 @@ fn is_card_number(text: &[u8]) -> bool {
     let doubled = |digit: u32| if digit > 4 { digit * 2 - 9 } else { digit * 2 };
     let terms = digits.iter().rev().enumerate();
     let sum: u32 = terms.map(|(place, digit)| if place % 2 == 1 { doubled(*digit) } else { *digit }).sum();
-    !digits.is_empty() && sum % 10 == 0
+    !digits.is_empty() && sum.is_multiple_of(10)
 }
 
 /// Eleven digits, not all alike; the last two are weighted sums modulo 11.
