@@ -8,3 +8,5 @@ mod command;
 #[cfg(feature = "server")]
 mod crs;
 mod seclang;
+#[cfg(test)]
+mod tidy;

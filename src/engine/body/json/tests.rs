@@ -1,3 +1,5 @@
+//! Unit tests of the JSON reader.
+
 use proptest::prelude::*;
 
 use super::super::{BodyLimits, Input, Parsed, Processor, parse};

@@ -1,3 +1,5 @@
+//! Unit tests of the multipart reader.
+
 use proptest::prelude::*;
 
 use super::super::{BodyLimits, Input, MultipartFlags, Parsed, Processor, parse};

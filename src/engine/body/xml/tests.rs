@@ -1,3 +1,5 @@
+//! Unit tests of the XML reader.
+
 use std::fmt::Write as _;
 
 use proptest::prelude::*;
