@@ -277,10 +277,13 @@ pub(crate) const fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t')
 }
 
-/// The bytes without blanks at the end.
+/// The bytes without blanks at the end; one that a backslash escapes stays, so that no pattern loses its last sign.
 pub(crate) fn trim_end(bytes: &[u8]) -> &[u8] {
     let end = bytes.iter().rposition(|byte| !is_blank(*byte)).map_or(0, |last| last + 1);
-    bytes.get(..end).unwrap_or_default()
+    let (text, blanks) = bytes.split_at_checked(end).unwrap_or_default();
+    let backslashes = text.iter().rev().take_while(|byte| **byte == b'\\').count();
+    let kept = usize::from(backslashes % 2 == 1 && !blanks.is_empty());
+    bytes.get(..end + kept).unwrap_or(bytes)
 }
 
 /// Splits a logical line into words.

@@ -145,12 +145,19 @@ fn kind(info: &'static DirectiveInfo, words: &Words<'_>, out: &mut Vec<Diagnosti
         ("SecAction", Some(list)) => DirectiveKind::Action(actions::actions(list, out)),
         ("SecMarker", Some(name)) => DirectiveKind::Marker(Spanned { node: name.shown(), span: name.span() }),
         ("SecDefaultAction", Some(list)) => DirectiveKind::DefaultAction(actions::actions(list, out)),
-        ("SecRuleRemoveById", _) => DirectiveKind::RemoveRules(all_ids(words, words.arguments.len(), out)),
+        ("SecRuleRemoveById", _) => {
+            let rules = all_ids(words, words.arguments.len(), out);
+            return (!rules.is_empty()).then_some(DirectiveKind::RemoveRules(rules));
+        }
         ("SecRuleRemoveByTag", Some(tag)) => DirectiveKind::RemoveRules(vec![RuleSelector::Tag(bytes(tag))]),
         ("SecRuleRemoveByMsg", Some(msg)) => DirectiveKind::RemoveRules(vec![RuleSelector::Msg(bytes(msg))]),
         ("SecRuleUpdateTargetById", _) => return update_by_id(words, out),
-        ("SecRuleUpdateTargetByTag", Some(tag)) => update_targets(vec![RuleSelector::Tag(bytes(tag))], words, 1, out),
-        ("SecRuleUpdateTargetByMsg", Some(msg)) => update_targets(vec![RuleSelector::Msg(bytes(msg))], words, 1, out),
+        ("SecRuleUpdateTargetByTag", Some(tag)) => {
+            return update_targets(vec![RuleSelector::Tag(bytes(tag))], words, 1, out);
+        }
+        ("SecRuleUpdateTargetByMsg", Some(msg)) => {
+            return update_targets(vec![RuleSelector::Msg(bytes(msg))], words, 1, out);
+        }
         ("SecRuleUpdateActionById", Some(id)) => return update_actions(id, words, out),
         (canonical, _) => {
             let arguments = words.arguments.iter().map(|word| bytes(Text::word(words.line, word)));
@@ -197,14 +204,21 @@ fn update_by_id(words: &Words<'_>, out: &mut Vec<Diagnostic>) -> Option<Directiv
             out.push(surplus_argument("SecRuleUpdateTargetById", Text::word(words.line, surplus)));
             None
         }
-        None => Some(update_targets(rules, words, ids, out)),
+        None => update_targets(rules, words, ids, out),
     }
 }
 
 /// The targets are the argument `at`, those they replace the one behind it.
-fn update_targets(rules: Vec<RuleSelector>, words: &Words<'_>, at: usize, out: &mut Vec<Diagnostic>) -> DirectiveKind {
-    let mut list = |index| words.text(index).map(|text| targets::targets(text, out)).unwrap_or_default();
-    DirectiveKind::UpdateTargets { rules, targets: list(at), replaced: list(at + 1) }
+fn update_targets(
+    rules: Vec<RuleSelector>,
+    words: &Words<'_>,
+    at: usize,
+    out: &mut Vec<Diagnostic>,
+) -> Option<DirectiveKind> {
+    let mut list = |index| words.text(index).map(|text| targets::targets(text, out));
+    let (targets, replaced) = (list(at)?, list(at + 1));
+    let complete = !rules.is_empty() && !targets.is_empty() && !replaced.as_ref().is_some_and(Vec::is_empty);
+    complete.then(|| DirectiveKind::UpdateTargets { rules, targets, replaced: replaced.unwrap_or_default() })
 }
 
 fn update_actions(id: Text<'_>, words: &Words<'_>, out: &mut Vec<Diagnostic>) -> Option<DirectiveKind> {
@@ -219,6 +233,7 @@ fn update_actions(id: Text<'_>, words: &Words<'_>, out: &mut Vec<Diagnostic>) ->
     });
     let actions = actions::actions(words.text(1)?, out);
     match link {
+        Ok(_) if rules.is_empty() => None,
         Ok(link) => Some(DirectiveKind::UpdateActions { rules, link, actions }),
         Err(diagnostic) => {
             out.push(diagnostic);

@@ -24,6 +24,12 @@ pub fn directive(directive: &Directive) -> Vec<u8> {
         out.push(b' ');
         out.extend(argument);
     }
+    match out.last() {
+        // A bare word may end in what would be read as part of the line's end.
+        Some(b'\\') => out.extend(b"\\\n"),
+        Some(b'\r') => out.push(b'\r'),
+        _ => {}
+    }
     out
 }
 
@@ -164,9 +170,117 @@ fn word(text: &[u8]) -> Vec<u8> {
 
 fn reads_back(form: &[u8], text: &[u8]) -> bool {
     let mut line = Line::new(FileId(0));
-    let directive = [b"x ", form].concat();
+    let directive = [b"x ", form, b" z"].concat();
     let mut diagnostics = Vec::new();
     let read = Lines::new(FileId(0), &directive).next(&mut line, &mut diagnostics);
     let words = lexer::words(&line).unwrap_or_default();
-    read && diagnostics.is_empty() && matches!(words.as_slice(), [_, word] if word.text == text)
+    read && diagnostics.is_empty() && matches!(words.as_slice(), [_, word, _] if word.text == text)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::seclang::parser::parse_text;
+    use crate::seclang::source::{MemoryLoader, Span};
+
+    fn meaning(program: &Program) -> Vec<Directive> {
+        let nowhere = Span { file: FileId(0), line: 1, column: 1, len: 1 };
+        program.directives.iter().cloned().map(|directive| directive.placed_at(nowhere)).collect()
+    }
+
+    /// Text without a finding prints to text without a finding that reads back as the same tree; `false` if there are
+    /// findings, or nothing was read.
+    fn round_trip(text: &[u8]) -> bool {
+        let parsed = parse_text(&MemoryLoader::new(), "a.conf", text);
+        let printed = program(&parsed.program);
+        let again = parse_text(&MemoryLoader::new(), "b.conf", &printed);
+        if !parsed.diagnostics.is_empty() || parsed.program.directives.is_empty() {
+            return false;
+        }
+        let shown = (String::from_utf8_lossy(text), String::from_utf8_lossy(&printed));
+        assert_eq!(again.diagnostics, [], "{shown:?}");
+        assert_eq!(meaning(&parsed.program), meaning(&again.program), "{shown:?}");
+        true
+    }
+
+    #[test]
+    fn odd_ends_of_bare_words_survive() {
+        for text in [
+            "SecMarker a\\\n\nSecMarker b",
+            "SecMarker \\'\\\"\r\r\nSecMarker b",
+            "SecRule ARGS:a\\ foo\\ \"\"\nSecMarker b",
+            "SecRule ARGS:\\'\\\"\r x\nSecMarker b",
+        ] {
+            assert!(round_trip(text.as_bytes()), "{text:?}");
+        }
+    }
+
+    /// Short texts in which everything that has a meaning somewhere is likely.
+    fn soup() -> impl Strategy<Value = String> {
+        let piece = prop_oneof![
+            4 => "[a-z0-9]{1,3}",
+            1 => Just("\\\n  ".to_owned()),
+            6 => proptest::sample::select(vec![
+                "\\", "\"", "'", ",", "|", "/", ":", " ", "\t", "!", "@", "&", "#", "-", "=", "\r", "XML:", "TX:/", "ARGS:'",
+                "msg:'", "\\\"", "\\'", "\\/", "é", "\u{0}",
+            ]).prop_map(str::to_owned),
+        ];
+        proptest::collection::vec(piece, 0..8).prop_map(|pieces| pieces.concat())
+    }
+
+    /// A directive with a soup in one place; what stands around it is in order.
+    fn line() -> impl Strategy<Value = String> {
+        let around = proptest::sample::select(vec![
+            ("SecRule ARGS:", " x"),
+            ("SecRule \"ARGS:", "\" x"),
+            ("SecRule \"ARGS:'", "'|!ARGS\" x"),
+            ("SecRule TX:/", "/ x"),
+            ("SecRule \"&TX:'/", "/'\" x"),
+            ("SecRule \"XML:", "\" x"),
+            ("SecRule ARGS \"@rx ", "\" id:1"),
+            ("SecRule ARGS \"!", "\" id:1"),
+            ("SecRule ARGS '", "'"),
+            ("SecRule ARGS ", ""),
+            ("SecAction \"id:1,msg:'", "',pass\""),
+            ("SecAction \"msg:", "\""),
+            ("SecAction 'msg:", "'"),
+            ("SecAction msg:", ""),
+            ("SecMarker \"", "\""),
+            ("SecMarker '", "'"),
+            ("SecDefaultAction \"", "\""),
+            ("SecRuleRemoveById \"1 ", "\""),
+            ("SecRuleRemoveByTag \"", "\""),
+            ("SecRuleUpdateTargetById 1 2-3 \"ARGS|", "\" FILES"),
+            ("SecRuleUpdateTargetByMsg \"", "\" ARGS"),
+            ("SecRuleUpdateActionById 1:2 \"msg:'", "'\""),
+            ("SecResponseBodyMimeType ", " a \"b c\""),
+        ]);
+        (around, soup()).prop_map(|((before, after), text)| format!("{before}{text}{after}"))
+    }
+
+    /// Runs a strategy and returns how many of its texts were free of findings.
+    fn clean_of(cases: u32, texts: &impl Strategy<Value = Vec<u8>>) -> u32 {
+        let config = ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() };
+        let clean = std::cell::Cell::new(0);
+        let result = proptest::test_runner::TestRunner::new(config).run(texts, |text| {
+            clean.set(clean.get() + u32::from(round_trip(&text)));
+            Ok(())
+        });
+        result.unwrap();
+        clean.get()
+    }
+
+    #[test]
+    fn printing_loses_nothing() {
+        let clean = clean_of(4_000, &line().prop_map(String::into_bytes));
+        assert!(clean > 1_000, "{clean} of 4000 texts were free of findings");
+    }
+
+    #[test]
+    fn any_bytes_are_read() {
+        let bytes = proptest::collection::vec(any::<u8>(), 0..80);
+        clean_of(2_000, &bytes.prop_map(|bytes| [b"SecRule ", bytes.as_slice(), b"\nSecMarker a"].concat()));
+    }
 }

@@ -7,7 +7,8 @@ use crate::seclang::diag::Diagnostic;
 use crate::seclang::lexer::{Text, is_blank};
 use crate::seclang::source::Spanned;
 
-/// Parses the operator of a rule. Blanks around the argument are dropped, as in Coraza; write `\x20` for one that counts.
+/// Parses the operator of a rule. Blanks around the argument are dropped, as in Coraza; write `\x20` for one that
+/// counts.
 ///
 /// # Errors
 /// There is no name after `@`.

@@ -95,7 +95,8 @@ impl<'a> Reader<'a> {
             return Err(Diagnostic::error(here, "missing variable name")
                 .with_help("write targets such as `ARGS|!ARGS:name|REQUEST_HEADERS:User-Agent`"));
         }
-        if !name.bytes.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_') {
+        let digit_first = name.bytes.first().is_some_and(u8::is_ascii_digit);
+        if digit_first || !name.bytes.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_') {
             return Err(bad_name(name));
         }
         Ok(Spanned { node: name.shown(), span: name.span() })
@@ -201,7 +202,7 @@ fn bad_name(name: Text<'_>) -> Diagnostic {
     let help = match shown.split_once('.') {
         Some((collection, key)) => format!("write `{collection}:{key}`; the form with a dot is for macros only"),
         None if shown.starts_with(['!', '&']) => "write `!` or `&`, not both".to_owned(),
-        None => "names have letters, digits and `_`; separate targets with `|`".to_owned(),
+        None => "names start with a letter and have letters, digits and `_`; separate targets with `|`".to_owned(),
     };
     Diagnostic::error(name.span(), format!("bad variable name `{shown}`")).with_help(help)
 }

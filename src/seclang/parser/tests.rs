@@ -111,6 +111,11 @@ fn errors_name_place_text_and_fix() {
                write `TX:foo`; the form with a dot is for macros only"],
         ),
         (
+            "SecRule ARGS|9a \"@eq 1\" \"id:1\"",
+            &["main.conf:1:14 [9a] error: bad variable name `9a`; \
+               names start with a letter and have letters, digits and `_`; separate targets with `|`"],
+        ),
+        (
             "SecRule ARGS|!&ARGS \"@eq 1\" \"id:1\"",
             &["main.conf:1:15 [&ARGS] error: bad variable name `&ARGS`; write `!` or `&`, not both"],
         ),
@@ -205,7 +210,7 @@ fn errors_name_place_text_and_fix() {
     for (text, expected) in cases {
         check(text, expected);
     }
-    assert_eq!(cases.len(), 30);
+    assert_eq!(cases.len(), 31);
 }
 
 #[test]
@@ -411,6 +416,8 @@ fn operators_are_read() {
         ("\"@rx a b\"", false, "rx", false, "a b"),
         ("\"!@rx  a b  \"", true, "rx", false, "a b"),
         ("\"! @eq 0\"", true, "eq", false, "0"),
+        ("\"@rx a\\ \"", false, "rx", false, "a\\ "),
+        ("\"@rx a\\\\ \"", false, "rx", false, "a\\\\"),
         ("^POST$", false, "rx", true, "^POST$"),
         ("\"!x y\"", true, "rx", true, "x y"),
         ("\"\"", false, "rx", true, ""),
