@@ -73,9 +73,14 @@ pub(crate) fn run(suite: &mut Suite) {
         if level == 1 {
             cases::bytes(suite, &front);
             cases::bodies(suite, &front);
+            cases::withheld(suite, &front);
             cases::spoofing(suite, &front);
         }
     }
+    let dir = TempDir::new().unwrap();
+    let sidecar = cases::with_own_rules(dir.path());
+    let caddy = start(&program, &sidecar, &backend, &patient);
+    cases::own_rules(suite, &front(&caddy, &sidecar, &backend));
     gone(suite, &program, &backend);
 }
 

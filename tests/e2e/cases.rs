@@ -1,11 +1,13 @@
 //! The cases that all proxies share, and what each is to answer.
 
+use std::fs;
+use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::support::backend::Backend;
 use crate::support::http::{Ask, Connection, Reply};
-use crate::support::sidecar::{Rules, Sidecar};
+use crate::support::sidecar::{Rules, Setup, Sidecar};
 use crate::support::suite::Suite;
 use crate::support::{Checked, ensure};
 
@@ -236,6 +238,43 @@ fn more_to_come(front: &Front<'_>, chunked: bool) -> Checked {
     })
 }
 
+/// A body that was announced and never handed over is counted, so that an operator finds out.
+pub(crate) fn withheld(suite: &mut Suite, front: &Front<'_>) {
+    suite.case("a body that is not handed over is counted", || {
+        let count = || front.sidecar.metric("portcullis_not_inspected_requests_total", &["reason=\"body_absent\""]);
+        let before = count();
+        passed(&Ask::new("POST", "/profile").body(FORM, "name=Jane").send(front.port)?)?;
+        passed(&Ask::get("/").send(front.port)?)?;
+        let counted = count() - before;
+        ensure((counted - 1.0).abs() < f64::EPSILON, || format!("{counted} counted after one POST and one GET"))
+    });
+}
+
+/// Rules of the user's own beside the CRS, as `exclusions` of the policy.
+const OWN_RULES: &str = "\
+SecRule REQUEST_FILENAME \"@streq /old\" \"id:1001,phase:1,t:none,log,auditlog,redirect:'https://shop.example/new?a=1'\"
+SecRule REQUEST_FILENAME \"@streq /later\" \"id:1002,phase:1,t:none,log,auditlog,deny,status:429\"
+";
+
+/// A sidecar with rules of the user's own.
+pub(crate) fn with_own_rules(dir: &Path) -> Sidecar {
+    let file = dir.join("own.conf");
+    fs::write(&file, OWN_RULES).unwrap();
+    let list = format!("exclusions: [{}]", file.display());
+    Sidecar::start(Setup::at(1).with("exclusions: []", &list))
+}
+
+/// A redirect and another status reach the client, for proxies that pass them on.
+pub(crate) fn own_rules(suite: &mut Suite, front: &Front<'_>) {
+    suite.case("a redirect by a rule", || {
+        let reply = Ask::get("/old").send(front.port)?;
+        refused(&reply, 302)?;
+        let location = reply.header("location").map(String::from_utf8_lossy);
+        ensure(location.as_deref() == Some("https://shop.example/new?a=1"), || format!("location {location:?}"))
+    });
+    suite.case("a status of a rule's own", || refused(&Ask::get("/later").send(front.port)?, 429));
+}
+
 /// What a client says about itself must not stand for what the proxy knows.
 pub(crate) fn spoofing(suite: &mut Suite, front: &Front<'_>) {
     let attack = "/search?q=%3Cscript%3Ealert(1)%3C/script%3E";
@@ -273,12 +312,16 @@ pub(crate) fn spoofing(suite: &mut Suite, front: &Front<'_>) {
 
 /// The application gets the verdict of the sidecar, once, whatever the client wrote.
 fn own_verdict(front: &Front<'_>) -> Checked {
-    let reply = Ask::get("/").header("X-Waf-Verdict", "client").header("X-Waf-Score", "client").send(front.port)?;
+    let ask = Ask::get("/").header("X-Waf-Verdict", "client").header("X-Waf-Score", "client");
+    let reply = ask.header("X-Waf-Request-Id", "client").send(front.port)?;
     passed(&reply)?;
     let seen = reply.text().to_ascii_lowercase();
     let lines = |name: &str| seen.lines().filter(|line| line.starts_with(name)).collect::<Vec<_>>();
+    let ids = lines("x-waf-request-id:");
     let right = lines("x-waf-verdict:") == ["x-waf-verdict: allow"] && lines("x-waf-score:") == ["x-waf-score: 0"];
-    ensure(right, || format!("the application saw {:?}, {:?}", lines("x-waf-verdict:"), lines("x-waf-score:")))
+    ensure(right && ids.len() == 1 && !ids[0].contains("client"), || {
+        format!("the application saw {:?}, {:?}, {ids:?}", lines("x-waf-verdict:"), lines("x-waf-score:"))
+    })
 }
 
 /// The sidecar cannot judge (the proxy asks for a policy that does not exist): nothing passes.
@@ -326,7 +369,7 @@ pub(crate) fn refused(reply: &Reply, status: u16) -> Checked {
 
 /// How many verdicts came from the cache so far.
 pub(crate) fn cache_hits(sidecar: &Sidecar) -> f64 {
-    sidecar.metric("portcullis_cache_lookups_total", &["result=\"hit\""])
+    sidecar.metric("portcullis_cache_hits_total", &[])
 }
 
 /// A sidecar that came back is used again within a few seconds.

@@ -109,6 +109,10 @@ pub(crate) fn run(suite: &mut Suite) {
             suite.case("verdicts from the cache", || cached(&front));
         }
     }
+    let dir = TempDir::new().unwrap();
+    let sidecar = cases::with_own_rules(dir.path());
+    let envoy = start(&program, &sidecar, &backend, &patient);
+    cases::own_rules(suite, &front(&envoy, &sidecar, &backend));
     suite.case("a Unix socket, as in the pod", || unix_socket(&program, &backend));
     gone(suite, &program, &backend);
 }
@@ -147,9 +151,12 @@ fn http2(suite: &mut Suite, front: &Front<'_>) {
 /// Verdict, score and rules of a denial and of a pass, as an operator finds them.
 fn access_log(front: &Front<'_>, envoy: &Envoy) -> Checked {
     let script = "/log?q=%3Cscript%3Ealert(1)%3C/script%3E";
-    cases::refused(&Ask::get(script).send(front.port)?, 403)?;
+    let refusal = Ask::get(script).send(front.port)?;
+    cases::refused(&refusal, 403)?;
     cases::passed(&Ask::get("/log?q=apple").send(front.port)?)?;
     let denied = logged(envoy, script)?;
+    let id = denied["waf_request_id"].as_str().unwrap_or("none");
+    ensure(refusal.text().contains(id), || format!("the client got {}, the log {id}", refusal.summary()))?;
     ensure(denied["waf_verdict"] == "deny" && denied["details"] == "ext_authz_denied", || denied.to_string())?;
     ensure(front.sidecar.rules != Rules::Crs4 || denied["waf_rules"].to_string().contains("941100"), || {
         denied.to_string()

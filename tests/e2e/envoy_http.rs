@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use tempfile::TempDir;
+
 use crate::cases::{self, Bodies, Front};
 use crate::envoy::{self, Envoy, PATIENT};
 use crate::support::backend::Backend;
@@ -41,6 +43,10 @@ pub(crate) fn run(suite: &mut Suite) {
             cases::spoofing(suite, &front);
         }
     }
+    let dir = TempDir::new().unwrap();
+    let sidecar = cases::with_own_rules(dir.path());
+    let envoy = start(&program, &sidecar, &backend, &patient);
+    cases::own_rules(suite, &front(&envoy, &sidecar, &backend));
     gone(suite, &program, &backend);
 }
 

@@ -9,6 +9,7 @@ use tempfile::TempDir;
 use crate::cases::{self, Bodies, Front};
 use crate::support::backend::Backend;
 use crate::support::deploy::{self, Changes};
+use crate::support::ensure;
 use crate::support::http::Ask;
 use crate::support::process::{self, Process};
 use crate::support::sidecar::{Setup, Sidecar};
@@ -66,6 +67,7 @@ pub(crate) fn run(suite: &mut Suite) {
         if level == 1 {
             cases::bytes(suite, &front);
             cases::bodies(suite, &front);
+            cases::withheld(suite, &front);
             cases::spoofing(suite, &front);
         }
     }
@@ -79,6 +81,11 @@ fn gone(suite: &mut Suite, program: &Path, backend: &Backend) {
     let nowhere = start(program, &sidecar, backend, &[("portcullis/verify;", "portcullis/verify/nowhere;".to_owned())]);
     cases::unknown_policy(suite, &front(&nowhere, &sidecar, backend));
     let ask = |port: u16| Ask::get("/").send(port);
+    suite.case("a refused client can quote the id", || {
+        let reply = Ask::get("/?q=%3Cscript%3Ealert(1)%3C/script%3E").send(closed.port)?;
+        cases::refused(&reply, 403)?;
+        ensure(reply.header("x-waf-request-id").is_some_and(|id| !id.is_empty()), || "no id".to_owned())
+    });
     suite.case("fail open still refuses attacks", || {
         cases::refused(&Ask::get("/?q=%3Cscript%3Ealert(1)%3C/script%3E").send(open.port)?, 403)
     });

@@ -65,6 +65,10 @@ pub(crate) fn run(suite: &mut Suite) {
             cases::spoofing(suite, &front);
         }
     }
+    let dir = TempDir::new().unwrap();
+    let sidecar = cases::with_own_rules(dir.path());
+    let traefik = start(&program, &sidecar, &backend, &[]);
+    cases::own_rules(suite, &front(&traefik, &sidecar, &backend));
     gone(suite, &program, &backend);
 }
 
