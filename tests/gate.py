@@ -43,7 +43,9 @@ def by_cargo_test(output, ok):
     """Adds up cargo's result lines. A test that could not run says `SKIPPED:` and must not count as passed."""
     results = re.findall(r"^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored", output, re.M)
     passed, failed, ignored = (sum(int(row[column]) for row in results) for column in range(3))
-    skipped = len(re.findall(r"^SKIPPED: ", output, re.M))
+    # With --show-output every test's output follows a line with its name.
+    outputs = re.split(r"^---- .+ stdout ----$", output, flags=re.M)[1:]
+    skipped = sum(1 for text in outputs if re.search(r"^SKIPPED: ", text, re.M))
     return settle(max(0, passed - skipped), failed, ignored + skipped, ok)
 
 
