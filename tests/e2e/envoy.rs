@@ -84,7 +84,7 @@ fn start(program: &Path, sidecar: &Sidecar, backend: &Backend, more: Changes<'_>
 }
 
 fn front<'f>(envoy: &Envoy, sidecar: &'f Sidecar, backend: &'f Backend) -> Front<'f> {
-    let bodies = Bodies::Judged(413);
+    let bodies = Bodies::Judged { over: 413, exact: true };
     // On loopback Envoy names an address of its own, or the client's.
     Front { port: envoy.port, sidecar, backend, bodies, raw_targets: false, client: "", failed: 503 }
 }

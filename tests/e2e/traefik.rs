@@ -46,7 +46,7 @@ fn start(program: &Path, sidecar: &Sidecar, backend: &Backend, more: Changes<'_>
 }
 
 fn front<'f>(traefik: &Traefik, sidecar: &'f Sidecar, backend: &'f Backend) -> Front<'f> {
-    let bodies = Bodies::Judged(401);
+    let bodies = Bodies::Judged { over: 401, exact: true };
     Front { port: traefik.port, sidecar, backend, bodies, raw_targets: true, client: "127.0.0.1", failed: 503 }
 }
 
