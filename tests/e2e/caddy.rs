@@ -75,6 +75,7 @@ pub(crate) fn run(suite: &mut Suite) {
             cases::bodies(suite, &front);
             cases::withheld(suite, &front);
             cases::spoofing(suite, &front);
+            cases::crowd(suite, &front);
         }
     }
     let dir = TempDir::new().unwrap();

@@ -334,6 +334,25 @@ fn own_verdict(front: &Front<'_>) -> Checked {
     })
 }
 
+/// Many clients at once: nobody gets another's verdict.
+pub(crate) fn crowd(suite: &mut Suite, front: &Front<'_>) {
+    const CLIENTS: usize = 8;
+    const REQUESTS: usize = 20;
+    let port = front.port;
+    let ask = move |client: usize, number: usize| {
+        let clean = (client + number).is_multiple_of(2);
+        let query = if clean { "apple" } else { "%3Cscript%3Ealert(1)%3C/script%3E" };
+        let reply = Ask::get(format!("/crowd/{client}/{number}?q={query}")).send(port)?;
+        if clean { passed(&reply) } else { refused(&reply, 403) }
+    };
+    suite.case("many clients at once", || {
+        let clients: Vec<_> = (0..CLIENTS)
+            .map(|client| thread::spawn(move || (0..REQUESTS).try_for_each(|number| ask(client, number))))
+            .collect();
+        clients.into_iter().try_for_each(|client| client.join().unwrap_or_else(|_| Err("panicked".to_owned())))
+    });
+}
+
 /// The sidecar cannot judge (the proxy asks for a policy that does not exist): nothing passes.
 pub(crate) fn unknown_policy(suite: &mut Suite, front: &Front<'_>) {
     suite.case("a policy that does not exist", || {

@@ -104,6 +104,7 @@ pub(crate) fn run(suite: &mut Suite) {
             cases::bytes(suite, &front);
             cases::bodies(suite, &front);
             cases::spoofing(suite, &front);
+            cases::crowd(suite, &front);
             http2(suite, &front);
             suite.case("dynamic metadata in the access log", || access_log(&front, &envoy));
             suite.case("verdicts from the cache", || cached(&front));

@@ -42,6 +42,7 @@ pub(crate) fn run(suite: &mut Suite) {
             cases::bytes(suite, &front);
             cases::bodies(suite, &front);
             cases::spoofing(suite, &front);
+            cases::crowd(suite, &front);
         }
     }
     let dir = TempDir::new().unwrap();

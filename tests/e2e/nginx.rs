@@ -69,6 +69,7 @@ pub(crate) fn run(suite: &mut Suite) {
             cases::bodies(suite, &front);
             cases::withheld(suite, &front);
             cases::spoofing(suite, &front);
+            cases::crowd(suite, &front);
         }
     }
     gone(suite, &program, &backend);

@@ -63,6 +63,7 @@ pub(crate) fn run(suite: &mut Suite) {
             cases::bytes(suite, &front);
             cases::bodies(suite, &front);
             cases::spoofing(suite, &front);
+            cases::crowd(suite, &front);
         }
     }
     let dir = TempDir::new().unwrap();
