@@ -69,11 +69,11 @@ impl Part {
         match line {
             b"\r\n" | b"\n" => self.end_of_headers(end, parsed),
             [first, ..] if is_blank(*first) => self.folded_line(line, &mut parsed.multipart),
-            _ => self.new_header(line),
+            _ => self.new_header(line, parsed),
         }
     }
 
-    fn new_header(&mut self, line: &[u8]) -> Step {
+    fn new_header(&mut self, line: &[u8], parsed: &mut Parsed) -> Step {
         let invalid = |what: &str| Err(format!("Invalid part header ({what})."));
         let text = without_line_end(line);
         let Some(colon) = memchr::memchr(b':', text) else { return invalid("colon missing") };
@@ -82,7 +82,9 @@ impl Part {
             return invalid("header name missing");
         }
         if !header.name().iter().all(|byte| (33..=126).contains(byte)) {
-            return invalid("header name characters");
+            // Rules see such a line all the same (CRS 922130); what the part is called is not known yet.
+            parsed.part_headers.push(b"", &header.text);
+            return invalid("contains invalid character");
         }
         if self.headers.iter().any(|other| other.name().eq_ignore_ascii_case(header.name())) {
             return Err("Duplicate part header.".to_owned());
