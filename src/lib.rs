@@ -36,6 +36,7 @@
 //! | `sets` | rule sets by name, found on disk or in the binary, with a policy's settings around them | requests |
 //! | `service` | one decision: limits, cache, evaluation, mode, failure policy; reload | protobuf, any proxy's HTTP |
 //! | `transport` | per proxy: wire to request, decision to wire; listeners, health, metrics endpoint | rules, cache |
+//! | `input` | requests from files: JSON lines, HAR, raw HTTP messages | rules, any proxy |
 //! | `cli` | one file per command | – |
 //!
 //! `tests/it/tidy.rs` holds the table of who may use whom, and the build of the core alone holds the line between core
@@ -73,6 +74,9 @@ pub mod service;
 
 #[cfg(feature = "server")]
 pub mod transport;
+
+#[cfg(feature = "server")]
+pub mod input;
 
 #[cfg(feature = "server")]
 pub mod cli;
