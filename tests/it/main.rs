@@ -10,3 +10,6 @@ mod crs;
 mod seclang;
 #[cfg(test)]
 mod tidy;
+#[cfg(test)]
+#[cfg(feature = "server")]
+mod transport;

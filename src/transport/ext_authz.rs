@@ -1,0 +1,154 @@
+//! Envoy's gRPC door: `envoy.service.auth.v3.Authorization/Check`, and gRPC health beside it.
+//!
+//! Knows no rules. A request that could not be judged is answered with gRPC UNAVAILABLE, so that Envoy's
+//! `failure_mode_allow` has the last word, or, if the policy fails open, with OK; a denial is never a gRPC error, and
+//! neither is ever left to the framework.
+
+pub mod request;
+pub mod response;
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use http::{HeaderMap, Request, Response};
+use hyper::body::Incoming;
+use tonic::body::Body;
+use tonic_health::pb::health_server::HealthServer;
+use tonic_health::server::HealthService;
+
+use super::Judge;
+use super::front::Front;
+use super::gate::Pass;
+use super::{answer, grpc};
+use crate::service::{Decision, Door, FailureKind};
+
+/// Generated from `proto/check_request.proto`.
+#[expect(missing_docs, reason = "generated; the .proto file documents it")]
+pub mod wire {
+    include!(concat!(env!("OUT_DIR"), "/portcullis.check.rs"));
+}
+
+const CHECK: &str = "/envoy.service.auth.v3.Authorization/Check";
+const HEALTH: &str = "/grpc.health.v1.Health/";
+
+/// What a `CheckRequest` may hold besides the body: Envoy takes up to 60 KiB of path and headers, and sends the path twice.
+const MESSAGE_OVERHEAD: usize = 256 << 10;
+
+/// How long a message may take to arrive when the caller says nothing.
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The gRPC service of one listener.
+#[derive(Debug)]
+pub struct ExtAuthz<J> {
+    front: Arc<Front<J>>,
+    health: HealthServer<HealthService>,
+}
+
+impl<J> Clone for ExtAuthz<J> {
+    fn clone(&self) -> Self {
+        Self { front: Arc::clone(&self.front), health: self.health.clone() }
+    }
+}
+
+impl<J: Judge> ExtAuthz<J> {
+    /// The door to this front.
+    pub fn new(front: Arc<Front<J>>, health: HealthServer<HealthService>) -> Self {
+        Self { front, health }
+    }
+}
+
+impl<J: Judge> hyper::service::Service<Request<Incoming>> for ExtAuthz<J> {
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
+
+    /// Runs when the headers are there, before the call is queued for a worker: the clock starts and the gate counts here.
+    fn call(&self, request: Request<Incoming>) -> Self::Future {
+        match request.uri().path() {
+            CHECK => {
+                let times = Times::of(request.headers());
+                let pass = self.front.gate.enter();
+                let front = Arc::clone(&self.front);
+                Box::pin(async move { Ok(check(&front, request.into_body(), times, pass).await.map(Body::new)) })
+            }
+            path if path.starts_with(HEALTH) => Box::pin(tower::Service::call(&mut self.health.clone(), request)),
+            _ => Box::pin(std::future::ready(Ok(grpc::unimplemented().map(Body::new)))),
+        }
+    }
+}
+
+/// When a call came, and until when it has to be answered.
+#[derive(Clone, Copy, Debug)]
+struct Times {
+    received: Instant,
+    deadline: Option<Instant>,
+}
+
+impl Times {
+    fn of(headers: &HeaderMap) -> Self {
+        let received = Instant::now();
+        let deadline = grpc::timeout(headers).and_then(|timeout| received.checked_add(timeout - margin(timeout)));
+        Self { received, deadline }
+    }
+
+    fn patience(&self) -> tokio::time::Instant {
+        self.deadline.unwrap_or(self.received + DEFAULT_TIMEOUT).into()
+    }
+}
+
+/// What is left for the answer to get back before the caller gives up: a tenth, from 1 to 20 ms.
+fn margin(timeout: Duration) -> Duration {
+    (timeout / 10).clamp(Duration::from_millis(1), Duration::from_millis(20)).min(timeout)
+}
+
+async fn check<J: Judge>(front: &Front<J>, body: Incoming, times: Times, pass: Option<Pass>) -> Response<grpc::Unary> {
+    let decision = match pass {
+        None => front.fail(None, FailureKind::Overload),
+        Some(_pass) => match receive(front, body, times).await {
+            Ok((message, _held)) => decide(front, message, times),
+            Err(kind) => front.fail(None, kind),
+        },
+    };
+    match response::response(&decision) {
+        Some(checked) => grpc::reply(checked.message()),
+        None => grpc::unavailable(&answer::body(&decision)),
+    }
+}
+
+async fn receive<J: Judge>(front: &Front<J>, body: Incoming, times: Times) -> Result<(Bytes, Pass), FailureKind> {
+    let limit = front.body_limit(None) + MESSAGE_OVERHEAD;
+    let message = grpc::receive(body, limit, &front.gate);
+    tokio::time::timeout_at(times.patience(), message).await.unwrap_or(Err(FailureKind::Deadline))
+}
+
+/// Reads a message and asks about it; whatever the bytes are, there is a decision.
+fn decide<J: Judge>(front: &Front<J>, message: Bytes, times: Times) -> Decision {
+    let check = match request::decode(message) {
+        Ok(check) => check,
+        Err(refusal) => return front.decide(None, || Err(refusal)),
+    };
+    let policy = request::policy(&check);
+    front.decide(policy.ok().flatten(), || {
+        let limit = front.body_limit(policy?);
+        let original = request::original(&check, &front.trusted, limit)?;
+        Ok(front.judge.decide(&original.call(Door::ExtAuthz, times.received, times.deadline)))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_margin_is_a_tenth_within_bounds_and_never_more_than_there_is() {
+        for (timeout, expected) in
+            [(0, 0), (500, 500), (5_000, 1_000), (50_000, 5_000), (200_000, 20_000), (600_000_000, 20_000)]
+        {
+            assert_eq!(margin(Duration::from_micros(timeout)), Duration::from_micros(expected), "{timeout}");
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! From Envoy's `CheckRequest` to the client's request.
+//!
+//! Knows no gRPC and no socket. Envoy describes a request in two ways: with `encode_raw_headers` as it arrived, without
+//! as a map of joined values in which each byte that is not UTF-8 became `!`. The raw form is preferred wherever there is one.
+
+use std::net::IpAddr;
+
+use bytes::Bytes;
+use prost::Message;
+
+use super::wire::{AttributeContext, CheckRequest, Entry, HttpRequest, Peer};
+use crate::config::IpNet;
+use crate::model::{Body, Header};
+use crate::service::FailureKind;
+use crate::transport::body::{self, CHUNKED, PARTIAL_BODY};
+use crate::transport::client::{self, Forwarded};
+use crate::transport::original::{self, Original, Refusal};
+
+/// The key of `context_extensions` that names the policy.
+pub const POLICY: &[u8] = b"portcullis.policy";
+
+/// Reads a `CheckRequest`; its parts are slices of `message`.
+pub fn decode(message: Bytes) -> Result<CheckRequest, Refusal> {
+    CheckRequest::decode(message).map_err(|_| Refusal::Failure(FailureKind::Undecodable))
+}
+
+/// The policy a `CheckRequest` names; a name that is not UTF-8 is that of no policy.
+pub fn policy(check: &CheckRequest) -> Result<Option<&str>, Refusal> {
+    let extensions = check.attributes.as_ref().map(|attributes| attributes.context_extensions.as_slice());
+    let name = extensions.unwrap_or_default().iter().rfind(|entry| entry.key == POLICY).map(|entry| &entry.value);
+    let unknown = Refusal::Failure(FailureKind::UnknownPolicy);
+    name.map(|name| std::str::from_utf8(name).map_err(|_| unknown)).transpose()
+}
+
+/// The client's request. `limit` is the largest body its policy inspects.
+pub fn original<'m>(check: &'m CheckRequest, trusted: &[IpNet], limit: usize) -> Result<Original<'m>, Refusal> {
+    let undecodable = Refusal::Failure(FailureKind::Undecodable);
+    let attributes = check.attributes.as_ref().ok_or(undecodable)?;
+    let http = attributes.request.as_ref().and_then(|request| request.http.as_ref()).ok_or(undecodable)?;
+    let lines = Lines::of(http);
+    let method = lines.method.unwrap_or(&http.method);
+    let host = [lines.authority, Some(&http.host[..]), lines.host].into_iter().flatten().find(|host| !host.is_empty());
+    let host = host.unwrap_or_default();
+    let target = target(method, lines.path.unwrap_or(&http.path), host)?;
+    let protocol = protocol(&http.protocol);
+    let bytes: &[u8] = if http.raw_body.is_empty() { &http.body } else { &http.raw_body };
+    let body = body::forwarded(bytes, lines.cut, lines.length, limit, method);
+    Ok(Original {
+        policy: policy(check)?,
+        method,
+        target,
+        protocol,
+        scheme: original::scheme(&http.scheme),
+        host,
+        client: client(attributes, &lines.headers, trusted),
+        server: attributes.destination.as_ref().map(address).unwrap_or_default(),
+        headers: lines.finish(protocol, host, body),
+        body,
+    })
+}
+
+/// A CONNECT has no path, its target is the authority. Nothing else is without one, and no proxy passes a fragment on.
+fn target<'m>(method: &[u8], path: &'m [u8], host: &'m [u8]) -> Result<&'m [u8], Refusal> {
+    match path {
+        _ if method.is_empty() => Err(Refusal::Failure(FailureKind::Undecodable)),
+        [] if method == b"CONNECT" => Ok(host),
+        [] => Err(Refusal::Failure(FailureKind::Undecodable)),
+        path if path.contains(&b'#') => Err(Refusal::Malformed),
+        path => Ok(path),
+    }
+}
+
+/// Rules know `HTTP/2.0` and `HTTP/3.0`, as web servers write it.
+fn protocol(sent: &[u8]) -> &[u8] {
+    match sent {
+        b"" => b"HTTP/1.1",
+        b"HTTP/2" => b"HTTP/2.0",
+        b"HTTP/3" => b"HTTP/3.0",
+        other => other,
+    }
+}
+
+/// Header lines, with what is not the client's taken out.
+#[derive(Default)]
+struct Lines<'m> {
+    headers: Vec<Header<'m>>,
+    method: Option<&'m [u8]>,
+    path: Option<&'m [u8]>,
+    authority: Option<&'m [u8]>,
+    host: Option<&'m [u8]>,
+    length: Option<u64>,
+    framed: bool,
+    cut: Option<bool>,
+}
+
+impl<'m> Lines<'m> {
+    fn of(http: &'m HttpRequest) -> Self {
+        let raw = http.header_map.as_ref().map(|map| map.headers.as_slice()).unwrap_or_default();
+        let mut lines = Self { headers: Vec::with_capacity(raw.len().max(http.headers.len()) + 2), ..Self::default() };
+        for header in raw {
+            lines.add(&header.key, if header.raw_value.is_empty() { &header.value } else { &header.raw_value });
+        }
+        if raw.is_empty() {
+            http.headers.iter().for_each(|entry| lines.add_joined(entry));
+        }
+        lines
+    }
+
+    fn add(&mut self, name: &'m [u8], value: &'m [u8]) {
+        match name {
+            b":method" => self.method = Some(value),
+            b":path" => self.path = Some(value),
+            b":authority" => self.authority = Some(value),
+            [b':', ..] => {}
+            _ if name.eq_ignore_ascii_case(PARTIAL_BODY) => {
+                self.cut = Some(self.cut == Some(true) || value != b"false")
+            }
+            _ => self.keep(name, value),
+        }
+    }
+
+    fn keep(&mut self, name: &'m [u8], value: &'m [u8]) {
+        if name.eq_ignore_ascii_case(b"content-length") {
+            self.length = body::length(value);
+        } else if name.eq_ignore_ascii_case(b"host") {
+            self.host = self.host.or(Some(value));
+        }
+        self.framed |= name.eq_ignore_ascii_case(b"content-length") || name.eq_ignore_ascii_case(CHUNKED.name);
+        self.headers.push(Header { name, value });
+    }
+
+    /// In the map form `a=1,b=2` is one cookie or two `Cookie` lines: rules get both readings.
+    fn add_joined(&mut self, entry: &'m Entry) {
+        self.add(&entry.key, &entry.value);
+        if entry.key.eq_ignore_ascii_case(b"cookie") && entry.value.contains(&b',') {
+            let parts = entry.value.split(|&byte| byte == b',').map(<[u8]>::trim_ascii);
+            parts.filter(|part| !part.is_empty()).for_each(|part| self.keep(&entry.key, part));
+        }
+    }
+
+    /// The lines as the client sent them: with a `host`, and with the framing that Envoy takes off.
+    fn finish(mut self, protocol: &[u8], host: &'m [u8], body: Body<'_>) -> Vec<Header<'m>> {
+        if self.host.is_none() && !host.is_empty() {
+            self.headers.insert(0, Header { name: b"host", value: host });
+        }
+        let has_body = self.cut.is_some() || body != Body::Complete(b"");
+        if protocol.starts_with(b"HTTP/1") && has_body && !self.framed {
+            self.headers.push(CHUNKED);
+        }
+        self.headers
+    }
+}
+
+/// The peer of Envoy, or, if that is a trusted proxy, the client it names.
+fn client(attributes: &AttributeContext, headers: &[Header<'_>], trusted: &[IpNet]) -> (Option<IpAddr>, u16) {
+    let peer = attributes.source.as_ref().map(address).unwrap_or_default();
+    if !peer.0.is_some_and(|peer| client::is_trusted(peer, trusted)) {
+        return peer;
+    }
+    let is_list = |header: &&Header<'_>| header.name.eq_ignore_ascii_case(b"x-forwarded-for");
+    match client::forwarded_for(headers.iter().filter(is_list).map(|header| header.value), trusted) {
+        Forwarded::Client(address) => (Some(address), 0),
+        Forwarded::Unknown => (None, 0),
+        Forwarded::Nobody => peer,
+    }
+}
+
+fn address(peer: &Peer) -> (Option<IpAddr>, u16) {
+    let socket = peer.address.as_ref().and_then(|address| address.socket_address.as_ref());
+    socket.map_or((None, 0), |socket| {
+        (client::address(&socket.address), u16::try_from(socket.port_value).unwrap_or_default())
+    })
+}

@@ -1,0 +1,65 @@
+//! What the doors share: who decides, whom to trust, how much at once. The one place where a call is turned away.
+//!
+//! Knows no wire format.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::Judge;
+use super::gate::{Gate, Limits};
+use super::original::Refusal;
+use crate::config::{Expose, IpNet};
+use crate::service::{Answer, Decision, FailureKind};
+
+/// What is behind a door.
+#[derive(Debug)]
+pub struct Front<J> {
+    /// Who decides.
+    pub judge: Arc<J>,
+    /// Proxies whose `X-Forwarded-For` entries are believed.
+    pub trusted: Vec<IpNet>,
+    /// What may be under way at once.
+    pub gate: Gate,
+}
+
+impl<J: Judge> Front<J> {
+    /// A front with these bounds.
+    pub fn new(judge: Arc<J>, trusted: Vec<IpNet>, limits: Limits) -> Self {
+        Self { judge, trusted, gate: Gate::new(limits) }
+    }
+
+    /// The largest body a policy inspects; 0 when there is no such policy, whose calls fail anyway.
+    pub fn body_limit(&self, policy: Option<&str>) -> usize {
+        self.judge.body_policy(policy).map_or(0, |body| body.limit)
+    }
+
+    /// Runs `work`, which reads a message and asks the judge, and answers for it if it refuses or panics.
+    ///
+    /// The one place for that: a panic that left the handler would be a gRPC error or a cut connection.
+    pub fn decide(&self, policy: Option<&str>, work: impl FnOnce() -> Result<Decision, Refusal>) -> Decision {
+        match catch_unwind(AssertUnwindSafe(work)) {
+            Ok(Ok(decision)) => decision,
+            Ok(Err(Refusal::Failure(kind))) => self.fail(policy, kind),
+            Ok(Err(Refusal::Malformed)) => {
+                let answer = Answer::Deny { status: 403, close: false };
+                Decision { answer, ..self.fail(policy, FailureKind::Undecodable) }
+            }
+            Err(_) => self.fail(policy, FailureKind::Panic),
+        }
+    }
+
+    /// The failure policy's answer, and if even that panics, the closed one.
+    pub fn fail(&self, policy: Option<&str>, kind: FailureKind) -> Decision {
+        catch_unwind(AssertUnwindSafe(|| self.judge.fail(policy, kind))).unwrap_or_else(|_| Decision {
+            answer: Answer::Failure { kind, open: false },
+            policy: policy.unwrap_or("default").into(),
+            generation: 0,
+            request_id: String::new(),
+            cached: false,
+            evaluation: Duration::ZERO,
+            outcome: None,
+            expose: Expose::None,
+        })
+    }
+}

@@ -1,0 +1,208 @@
+//! Unary gRPC over HTTP/2: one framed message in, one out.
+//!
+//! Knows no message type. Written out rather than left to a framework, because here an unreadable message must get the
+//! failure policy's answer and not an error of the framework's choosing.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::{Buf, BufMut, Bytes, BytesMut};
+use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
+use http_body_util::BodyExt;
+use hyper::body::{Body, Frame, SizeHint};
+use prost::Message;
+
+use super::gate::{Gate, Pass};
+use crate::service::FailureKind;
+
+const PREFIX: usize = 5;
+
+/// Reads the one message of a unary call, at most `limit` bytes, and counts it at the gate.
+pub async fn receive<B>(mut body: B, limit: usize, gate: &Gate) -> Result<(Bytes, Pass), FailureKind>
+where
+    B: Body<Data = Bytes> + Unpin,
+{
+    let mut buffer = Buffer::default();
+    let size = loop {
+        buffer.push(data(&mut body).await?.ok_or(FailureKind::Undecodable)?);
+        if let Some(size) = buffer.message_size()? {
+            break size;
+        }
+    };
+    if size > limit {
+        return Err(FailureKind::Undecodable);
+    }
+    let pass = gate.hold(size).ok_or(FailureKind::Overload)?;
+    while buffer.len() < PREFIX + size {
+        buffer.push(data(&mut body).await?.ok_or(FailureKind::Undecodable)?);
+    }
+    // The end of the stream is awaited, else the answer would be followed by a reset.
+    while buffer.len() == PREFIX + size && !body.is_end_stream() {
+        let Some(more) = data(&mut body).await? else { break };
+        buffer.push(more);
+    }
+    if buffer.len() == PREFIX + size { Ok((buffer.into_message(), pass)) } else { Err(FailureKind::Undecodable) }
+}
+
+/// The next bytes of a body; `None` at its end.
+async fn data<B: Body<Data = Bytes> + Unpin>(body: &mut B) -> Result<Option<Bytes>, FailureKind> {
+    loop {
+        match body.frame().await {
+            None => return Ok(None),
+            Some(Err(_)) => return Err(FailureKind::Undecodable),
+            Some(Ok(frame)) => match frame.into_data() {
+                Ok(bytes) => return Ok(Some(bytes)),
+                Err(_trailers) => {}
+            },
+        }
+    }
+}
+
+/// Received bytes; the first piece is kept as it is, since mostly it is all there will be.
+#[derive(Default)]
+struct Buffer {
+    first: Bytes,
+    more: BytesMut,
+}
+
+impl Buffer {
+    fn push(&mut self, bytes: Bytes) {
+        if self.len() == 0 {
+            self.first = bytes;
+        } else if !bytes.is_empty() {
+            if self.more.is_empty() {
+                self.more.extend_from_slice(&std::mem::take(&mut self.first));
+            }
+            self.more.extend_from_slice(&bytes);
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.first.len() + self.more.len()
+    }
+
+    /// The size the prefix announces, once it is there. A compressed message is refused: we never said we take them.
+    fn message_size(&self) -> Result<Option<usize>, FailureKind> {
+        let bytes: &[u8] = if self.more.is_empty() { &self.first } else { &self.more };
+        match *bytes {
+            [0, a, b, c, d, ..] => Ok(usize::try_from(u32::from_be_bytes([a, b, c, d])).ok()),
+            [1..=u8::MAX, ..] => Err(FailureKind::Undecodable),
+            _ => Ok(None),
+        }
+    }
+
+    fn into_message(self) -> Bytes {
+        let mut bytes = if self.more.is_empty() { self.first } else { self.more.freeze() };
+        bytes.advance(PREFIX.min(bytes.len()));
+        bytes
+    }
+}
+
+/// The time a caller gives us, from its `grpc-timeout` header.
+pub fn timeout(headers: &HeaderMap) -> Option<Duration> {
+    let (unit, digits) = headers.get("grpc-timeout")?.as_bytes().split_last()?;
+    let amount = super::body::length(digits).filter(|_| digits.len() <= 8)?;
+    match unit {
+        b'H' => Some(Duration::from_secs(amount * 3600)),
+        b'M' => Some(Duration::from_secs(amount * 60)),
+        b'S' => Some(Duration::from_secs(amount)),
+        b'm' => Some(Duration::from_millis(amount)),
+        b'u' => Some(Duration::from_micros(amount)),
+        b'n' => Some(Duration::from_nanos(amount)),
+        _ => None,
+    }
+}
+
+/// An answer's body: one message and the trailers that say it is all, or nothing.
+#[derive(Debug, Default)]
+pub struct Unary {
+    message: Option<Bytes>,
+    trailers: Option<HeaderMap>,
+}
+
+impl Body for Unary {
+    type Data = Bytes;
+    type Error = std::convert::Infallible;
+
+    fn poll_frame(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        let frame = self.message.take().map(Frame::data).or_else(|| self.trailers.take().map(Frame::trailers));
+        Poll::Ready(frame.map(Ok))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.message.is_none() && self.trailers.is_none()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.message.as_ref().map_or(0, |message| message.len() as u64))
+    }
+}
+
+/// An answer with a message.
+pub fn reply(message: &impl Message) -> Response<Unary> {
+    let size = message.encoded_len();
+    let mut framed = BytesMut::with_capacity(PREFIX + size);
+    framed.put_u8(0);
+    framed.put_u32(u32::try_from(size).unwrap_or(u32::MAX));
+    framed.extend_from_slice(&message.encode_to_vec());
+    let mut trailers = HeaderMap::with_capacity(1);
+    trailers.insert("grpc-status", HeaderValue::from_static("0"));
+    response(Unary { message: Some(framed.freeze()), trailers: Some(trailers) })
+}
+
+/// gRPC's UNAVAILABLE: the call failed, the proxy's own failure mode has the last word.
+pub fn unavailable(message: &str) -> Response<Unary> {
+    const UNAVAILABLE: &str = "14";
+    error(UNAVAILABLE, message)
+}
+
+/// gRPC's UNIMPLEMENTED: there is no such method.
+pub fn unimplemented() -> Response<Unary> {
+    const UNIMPLEMENTED: &str = "12";
+    error(UNIMPLEMENTED, "no such method")
+}
+
+fn error(status: &'static str, message: &str) -> Response<Unary> {
+    let mut response = response(Unary::default());
+    response.headers_mut().insert("grpc-status", HeaderValue::from_static(status));
+    if let Ok(message) = HeaderValue::from_str(message) {
+        response.headers_mut().insert("grpc-message", message);
+    }
+    response
+}
+
+fn response(body: Unary) -> Response<Unary> {
+    let mut response = Response::new(body);
+    *response.status_mut() = StatusCode::OK;
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/grpc"));
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn timeouts() {
+        for (text, expected) in [
+            ("200m", Some(Duration::from_millis(200))),
+            ("1S", Some(Duration::from_secs(1))),
+            ("2M", Some(Duration::from_secs(120))),
+            ("1H", Some(Duration::from_secs(3600))),
+            ("99999999n", Some(Duration::from_nanos(99_999_999))),
+            ("5u", Some(Duration::from_micros(5))),
+            ("", None),
+            ("m", None),
+            ("200", None),
+            ("200x", None),
+            ("-1m", None),
+            ("999999999m", None),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert("grpc-timeout", HeaderValue::from_static(text));
+            assert_eq!(timeout(&headers), expected, "{text}");
+        }
+        assert_eq!(timeout(&HeaderMap::new()), None);
+    }
+}

@@ -1,0 +1,154 @@
+//! Sockets: where connections come from, and how they end.
+//!
+//! Knows no protocol: a [`Protocol`] serves each connection. A stopped listener takes no more connections and lets the
+//! open ones finish what they are at, for a while.
+
+use std::future::Future;
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::task::JoinSet;
+
+use crate::config::Address;
+
+/// Connections at once per listener; more wait in the kernel's queue.
+const MAX_CONNECTIONS: usize = 8192;
+
+/// The mode of Unix sockets: whoever shares our user or group may connect.
+const SOCKET_MODE: u32 = 0o660;
+
+/// A socket that is bound.
+#[derive(Debug)]
+pub enum Listener {
+    /// TCP.
+    Tcp(TcpListener),
+    /// A Unix socket; its file goes when this does.
+    Unix(UnixListener, SocketFile),
+}
+
+/// The file of a Unix socket, removed when dropped.
+#[derive(Debug)]
+pub struct SocketFile(PathBuf);
+
+impl Drop for SocketFile {
+    fn drop(&mut self) {
+        let _gone_already = std::fs::remove_file(&self.0);
+    }
+}
+
+/// A way to serve one connection until its end. When `stop` changes it finishes what it is at and ends.
+pub trait Protocol: Clone + Send + Sync + 'static {
+    /// Serves one connection.
+    fn connection<I>(&self, io: TokioIo<I>, stop: watch::Receiver<bool>) -> impl Future<Output = ()> + Send
+    where
+        I: AsyncRead + AsyncWrite + Unpin + Send + 'static;
+}
+
+impl Listener {
+    /// Binds an address. A Unix socket's file that nobody listens at any more is removed first.
+    pub async fn bind(address: &Address) -> io::Result<Self> {
+        match address {
+            Address::Tcp(address) => TcpListener::bind(address).await.map(Self::Tcp),
+            Address::Unix(path) => {
+                remove_stale(path).await?;
+                let listener = UnixListener::bind(path)?;
+                std::fs::set_permissions(path, std::fs::Permissions::from_mode(SOCKET_MODE))?;
+                Ok(Self::Unix(listener, SocketFile(path.clone())))
+            }
+        }
+    }
+
+    /// The address that was bound, ports filled in, in the form of the configuration.
+    pub fn address(&self) -> io::Result<Address> {
+        match self {
+            Self::Tcp(listener) => listener.local_addr().map(Address::Tcp),
+            Self::Unix(_, file) => Ok(Address::Unix(file.0.clone())),
+        }
+    }
+
+    /// Serves connections until `stop` turns true, then waits at most `grace` for those that are open.
+    pub async fn serve<P: Protocol>(self, protocol: P, stop: watch::Receiver<bool>, grace: Duration) {
+        let mut connections = JoinSet::new();
+        let room = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+        let mut stopping = stop.clone();
+        loop {
+            let accepted = tokio::select! {
+                () = stopped(&mut stopping) => break,
+                Some(_) = connections.join_next() => continue,
+                accepted = self.accept(&room) => accepted,
+            };
+            match accepted {
+                Ok(connection) => drop(connections.spawn(connection.serve(protocol.clone(), stop.clone()))),
+                Err(error) => {
+                    // No descriptors left, mostly: take a breath rather than spin.
+                    tracing::warn!(%error, "cannot accept a connection");
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                }
+            }
+        }
+        drop(self);
+        let drained = async { while connections.join_next().await.is_some() {} };
+        if tokio::time::timeout(grace, drained).await.is_err() {
+            tracing::warn!("connections were still open at the end of the grace period");
+        }
+    }
+
+    async fn accept(&self, room: &Arc<Semaphore>) -> io::Result<Connection> {
+        let room = Arc::clone(room).acquire_owned().await.map_err(io::Error::other)?;
+        let stream = match self {
+            Self::Tcp(listener) => {
+                let (stream, _) = listener.accept().await?;
+                let _gone_already = stream.set_nodelay(true);
+                Stream::Tcp(stream)
+            }
+            Self::Unix(listener, _) => Stream::Unix(listener.accept().await?.0),
+        };
+        Ok(Connection { stream, _room: room })
+    }
+}
+
+/// A connection that was accepted.
+struct Connection {
+    stream: Stream,
+    _room: OwnedSemaphorePermit,
+}
+
+enum Stream {
+    Tcp(TcpStream),
+    Unix(UnixStream),
+}
+
+impl Connection {
+    async fn serve<P: Protocol>(self, protocol: P, stop: watch::Receiver<bool>) {
+        match self.stream {
+            Stream::Tcp(stream) => protocol.connection(TokioIo::new(stream), stop).await,
+            Stream::Unix(stream) => protocol.connection(TokioIo::new(stream), stop).await,
+        }
+    }
+}
+
+/// Waits until a stop is asked for; whoever could ask being gone counts too.
+pub async fn stopped(stop: &mut watch::Receiver<bool>) {
+    let _gone = stop.wait_for(|&stop| stop).await;
+}
+
+async fn remove_stale(path: &Path) -> io::Result<()> {
+    match std::fs::symlink_metadata(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+        Ok(metadata) if !metadata.file_type().is_socket() => {
+            Err(io::Error::new(ErrorKind::AlreadyExists, "there is a file that is no socket"))
+        }
+        Ok(_) => match UnixStream::connect(path).await {
+            Ok(_) => Err(io::Error::new(ErrorKind::AddrInUse, "somebody listens at this socket")),
+            Err(_) => std::fs::remove_file(path),
+        },
+    }
+}
