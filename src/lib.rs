@@ -37,6 +37,7 @@
 //! | `service` | one decision: limits, cache, evaluation, mode, failure policy; reload | protobuf, any proxy's HTTP |
 //! | `transport` | per proxy: wire to request, decision to wire; listeners, health, metrics endpoint | rules, cache |
 //! | `input` | requests from files: JSON lines, HAR, raw HTTP messages | rules, any proxy |
+//! | `ftw` | the regression tests of the CRS: read, send, judge | where rule sets come from, how results are printed |
 //! | `cli` | one file per command | – |
 //!
 //! `tests/it/tidy.rs` holds the table of who may use whom, and the build of the core alone holds the line between core
@@ -77,6 +78,9 @@ pub mod transport;
 
 #[cfg(feature = "server")]
 pub mod input;
+
+#[cfg(feature = "server")]
+pub mod ftw;
 
 #[cfg(feature = "server")]
 pub mod cli;
