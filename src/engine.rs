@@ -3,8 +3,23 @@
 //! A pure function of rules, request, scratch and [`Inputs`]. Does not know the rule text, a clock, logs, metrics,
 //! caches or tokio.
 
+mod effects;
+mod expand;
+mod input;
+mod matching;
+mod scratch;
+mod screen;
+mod state;
+mod time;
+mod transaction;
+mod tx;
+mod values;
+
 pub mod body;
 pub mod fields;
+
+pub use scratch::Scratch;
+pub use screen::screen;
 
 use crate::model::{Outcome, Request};
 use crate::ruleset::RuleSet;
@@ -24,30 +39,16 @@ pub struct Inputs<'a> {
     pub expired: &'a dyn Fn() -> bool,
 }
 
-/// Everything mutable that an evaluation needs; reused from request to request, one per worker.
-#[derive(Default, Debug)]
-pub struct Scratch {}
-
-/// Runs the request through phases 1, 2 and 5.
-pub fn evaluate(_rules: &RuleSet, _request: &Request<'_>, _inputs: &Inputs<'_>, _scratch: &mut Scratch) -> Outcome {
-    Outcome {
-        verdict: crate::model::Verdict::Allow,
-        would: None,
-        score: crate::model::Score::default(),
-        rules: Vec::new(),
-        not_inspected: Vec::new(),
-        faults: Vec::new(),
-        deterministic: true,
-        audit_engine: crate::model::AuditEngine::Off,
-        audit_parts: String::new(),
-        work: 0,
+impl Default for Inputs<'_> {
+    /// Time zero, no limit: for tests and tools.
+    fn default() -> Self {
+        Self { now_micros: 0, duration_micros: 0, unique_id: "", work_limit: u64::MAX, expired: &|| false }
     }
 }
 
-/// Whether any rule matches on this header's value, in any phase, link or not, exclusions and levels left aside.
+/// Runs the request through phases 1, 2 and 5 and says what the rules decided.
 ///
-/// When neither the old value of a header nor the new one matches anywhere, both requests get the same outcome: the
-/// rules learn from a value only whether it matches. Used by the verdict cache for volatile headers.
-pub fn screen(_rules: &RuleSet, _name: &[u8], _value: &[u8], _scratch: &mut Scratch) -> bool {
-    true
+/// Never fails: what could not be judged stands in the outcome's `faults` and `not_inspected`.
+pub fn evaluate(rules: &RuleSet, request: &Request<'_>, inputs: &Inputs<'_>, scratch: &mut Scratch) -> Outcome {
+    transaction::evaluate(rules, request, inputs, scratch)
 }

@@ -30,7 +30,7 @@
 //! | [`seclang`] | rule text: sources, lexer, syntax tree, printer, diagnostics | what an operator does, the file system |
 //! | [`vocab`] | the words: operators, transformations, variables, actions; pure functions over bytes | phases, transactions |
 //! | [`ruleset`] | the compiled rules, immutable, and their footprint: what they read of a request | the text they came from |
-//! | `compile` | from syntax tree to rule set; the only place that sees both | requests |
+//! | [`compile`] | from syntax tree to rule set; the only place that sees both | requests |
 //! | [`engine`] | a request through the rules: body parsing, targets, phases, scores | text, clock, log, cache, tokio |
 //! | `config` | what was written in the file, environment and flags; what it means; or every error | tokio; it opens nothing |
 //! | `sets` | rule sets by name, found on disk or in the binary, with a policy's settings around them | requests |
@@ -61,6 +61,8 @@ pub mod seclang;
 pub mod vocab;
 
 pub mod ruleset;
+
+pub mod compile;
 
 pub mod engine;
 

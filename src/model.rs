@@ -280,6 +280,8 @@ pub struct Matched {
     pub variable: Vec<u8>,
     /// The value after transformation, cut at [`Matched::MAX_VALUE_BYTES`].
     pub value: Vec<u8>,
+    /// `logdata:` with macros expanded at this match.
+    pub data: Vec<u8>,
 }
 
 impl Matched {
@@ -296,8 +298,8 @@ pub struct RuleMatch {
     pub msg: Vec<u8>,
     /// `logdata:` with macros expanded, at the rule's last match.
     pub data: Vec<u8>,
-    /// Tags with macros expanded.
-    pub tags: Vec<String>,
+    /// Tags with macros expanded; `None` when none holds a macro and those of `info` stand as they are.
+    pub expanded_tags: Option<Vec<String>>,
     /// The values, in order; of a chain, those of its last link.
     pub matches: Vec<Matched>,
     /// The rule is to stand in the log (`log`).
@@ -306,6 +308,13 @@ pub struct RuleMatch {
     pub audit: bool,
     /// The rule's disruptive action took effect, or would have in blocking mode.
     pub disruptive: bool,
+}
+
+impl RuleMatch {
+    /// The rule's tags, macros expanded.
+    pub fn tags(&self) -> &[String] {
+        self.expanded_tags.as_deref().unwrap_or(&self.info.tags)
+    }
 }
 
 /// A part of the request that was not inspected, and why.

@@ -7,3 +7,4 @@ pub mod byte_set;
 pub mod operators;
 pub mod pcre;
 pub mod transformations;
+pub mod variables;

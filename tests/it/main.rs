@@ -7,6 +7,9 @@ mod command;
 #[cfg(test)]
 #[cfg(feature = "server")]
 mod crs;
+#[cfg(test)]
+#[cfg(feature = "server")]
+mod engine;
 mod seclang;
 #[cfg(test)]
 mod tidy;

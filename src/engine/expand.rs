@@ -1,0 +1,61 @@
+//! Macro expansion. Expanded text is not expanded again; what is unset is empty.
+
+use super::fields::Fields;
+use super::transaction::Transaction;
+use super::values;
+use crate::ruleset::rule::{Rule, Selector};
+use crate::ruleset::template::{Macro, Piece, Template};
+use crate::vocab::variables::{Origin, Variable};
+
+impl Transaction<'_> {
+    /// Appends the text of a template to `out`.
+    pub(crate) fn expand_into(&mut self, template: &Template, rule: &Rule, out: &mut Vec<u8>) {
+        for piece in template.pieces() {
+            match piece {
+                Piece::Literal(text) => out.extend_from_slice(text),
+                Piece::Macro(found) => self.expand_macro(found, rule, out),
+            }
+        }
+    }
+
+    /// The text of a template.
+    pub(crate) fn expand(&mut self, template: &Template, rule: &Rule) -> Vec<u8> {
+        let mut text = Vec::new();
+        self.expand_into(template, rule, &mut text);
+        text
+    }
+
+    /// Appends the first value that a macro names.
+    fn expand_macro(&mut self, found: &Macro, rule: &Rule, out: &mut Vec<u8>) {
+        let variable = found.variable;
+        if variable.origin() == Origin::Volatile {
+            self.state.read_volatile = true;
+        }
+        if variable == Variable::Tx {
+            out.extend_from_slice(self.tx_value(found.key.as_deref().unwrap_or_default()));
+            return;
+        }
+        let selector = found.key.as_ref().map_or(Selector::All, |key| Selector::Key(key.clone()));
+        if values::is_of_state(variable) {
+            let mut members = Fields::default();
+            values::of_state(variable, &selector, (self.rules, rule), (self.state, self.inputs), &mut members);
+            out.extend_from_slice(members.get(0).map_or(&[], |(_, value)| value));
+        } else {
+            let mut first = true;
+            values::of_request(variable, &selector, (self.request, self.input), &mut |_, value| {
+                if std::mem::take(&mut first) {
+                    out.extend_from_slice(value);
+                }
+            });
+        }
+    }
+
+    /// The value of a TX variable by its lower-case name; empty when it is unset.
+    fn tx_value(&self, lower_name: &[u8]) -> &[u8] {
+        let value = match self.rules.tx_names.find(lower_name) {
+            Some(slot) => self.state.tx.get(slot),
+            None => self.state.tx.get_dynamic(lower_name),
+        };
+        value.unwrap_or_default()
+    }
+}

@@ -1,0 +1,290 @@
+//! Rules against values: targets, exclusions, transformations, operators, and what each match leaves behind.
+//!
+//! This is the plain path: rule by rule, value by value. Whatever may be faster has to give the same matches.
+
+use super::state::EffectPlace;
+use super::transaction::Transaction;
+use super::values::{self, Decimal};
+use crate::model::{Fault, Matched, RuleMatch};
+use crate::ruleset::index::RuleIndex;
+use crate::ruleset::rule::{Ctl, Effect, Link, Operator, Rule, Selector, Target};
+use crate::vocab::operators::MatchLimit;
+use crate::vocab::transformations::TRANSFORMATIONS;
+use crate::vocab::variables::{Origin, Variable};
+
+/// A link under evaluation.
+#[derive(Clone, Copy)]
+struct Current<'a> {
+    rule: &'a Rule,
+    link: &'a Link,
+    place: EffectPlace,
+    last: bool,
+}
+
+/// A value under evaluation.
+#[derive(Clone, Copy)]
+struct Member<'v> {
+    variable: Variable,
+    count: bool,
+    key: &'v [u8],
+    value: &'v [u8],
+}
+
+/// The matches of the last link, kept until the rule is done.
+#[derive(Default)]
+struct Found {
+    any: bool,
+    matches: Vec<Matched>,
+}
+
+impl<'a> Transaction<'a> {
+    /// Evaluates a rule with its chain. When the last link matched, the rule is reported.
+    pub(crate) fn match_rule(&mut self, rule: &'a Rule, index: RuleIndex) -> bool {
+        self.state.matched.clear();
+        let mut found = Found::default();
+        for (number, link) in rule.links.iter().enumerate() {
+            let place = EffectPlace { rule: index, link: number, effect: 0 };
+            let current = Current { rule, link, place, last: number + 1 == rule.links.len() };
+            found = self.match_link(current);
+            if !found.any || self.gave_up() {
+                return false;
+            }
+        }
+        if let Some(severity) = rule.info.severity {
+            self.state.highest_severity = self.state.highest_severity.min(severity.number());
+        }
+        self.report(rule, found.matches);
+        true
+    }
+
+    fn match_link(&mut self, current: Current<'a>) -> Found {
+        let mut found = Found::default();
+        if matches!(current.link.operator, Operator::Never) {
+            return found;
+        }
+        if matches!(current.link.operator, Operator::Always) {
+            self.work.captures.clear();
+            self.matched(current, Member { variable: Variable::Tx, count: false, key: b"", value: b"" }, &mut found);
+            return found;
+        }
+        for target in &current.link.targets {
+            if target.count {
+                self.match_count(current, target, &mut found);
+            } else {
+                self.for_each_member(current, target, &mut |this, member| {
+                    this.match_member(current, member, &mut found)
+                });
+            }
+        }
+        found
+    }
+
+    /// Visits the members of a target that no exclusion covers.
+    fn for_each_member(
+        &mut self,
+        current: Current<'a>,
+        target: &'a Target,
+        visit: &mut impl FnMut(&mut Self, Member<'_>),
+    ) {
+        let variable = target.variable;
+        if variable.origin() == Origin::Volatile {
+            self.state.read_volatile = true;
+        }
+        if !values::is_of_state(variable) {
+            let (request, input) = (self.request, self.input);
+            values::of_request(variable, &target.selector, (request, input), &mut |key, value| {
+                if !self.is_excluded(current, variable, key) {
+                    visit(self, Member { variable, count: false, key, value });
+                }
+            });
+            return;
+        }
+        // Actions change the state while its members are visited: visit a copy.
+        let mut snapshot = std::mem::take(&mut self.work.snapshot);
+        snapshot.clear();
+        let of = (self.rules, current.rule);
+        values::of_state(variable, &target.selector, of, (self.state, self.inputs), &mut snapshot);
+        for (key, value) in snapshot.iter() {
+            if !self.is_excluded(current, variable, key) {
+                visit(self, Member { variable, count: false, key, value });
+            }
+        }
+        self.work.snapshot = snapshot;
+    }
+
+    fn match_count(&mut self, current: Current<'a>, target: &'a Target, found: &mut Found) {
+        let mut members = 0;
+        self.for_each_member(current, target, &mut |_, _| members += 1);
+        let text = Decimal::new(members);
+        let key: &[u8] = match &target.selector {
+            Selector::Key(key) => key,
+            Selector::Tx(slot) => self.rules.tx_names.name(*slot),
+            _ => b"",
+        };
+        let member = Member { variable: target.variable, count: true, key, value: text.as_bytes() };
+        self.match_member(current, member, found);
+    }
+
+    fn is_excluded(&self, current: Current<'_>, variable: Variable, key: &[u8]) -> bool {
+        current.link.exclusions.iter().any(|exclusion| exclusion.covers(variable, key))
+            || self.state.removed_targets.iter().any(|place| self.removes_target(*place, current, variable, key))
+    }
+
+    fn removes_target(&self, place: EffectPlace, current: Current<'_>, variable: Variable, key: &[u8]) -> bool {
+        let effect = self
+            .rules
+            .rule(place.rule)
+            .and_then(|rule| rule.links.get(place.link))
+            .and_then(|link| link.effects.get(place.effect));
+        let Some(Effect::Ctl(Ctl::RemoveTargets(rules, exclusions))) = effect else { return false };
+        rules.contains(current.place.rule) && exclusions.iter().any(|exclusion| exclusion.covers(variable, key))
+    }
+
+    /// Transforms a value and gives it to the operator; with `multiMatch`, after each step that changed it too.
+    fn match_member(&mut self, current: Current<'a>, member: Member<'_>, found: &mut Found) {
+        let path = self.rules.transformations.path(current.link.transformations);
+        if path.is_empty() {
+            self.test(current, member, found);
+            return;
+        }
+        // The buffers leave the scratch while their content is borrowed.
+        let [mut from, mut to] = std::mem::take(&mut self.work.transformed);
+        let mut transformed = false;
+        if current.link.multi_match {
+            self.test(current, member, found);
+        }
+        for transformation in path.iter().filter_map(|place| TRANSFORMATIONS.get(*place)) {
+            let value = if transformed { from.as_slice() } else { member.value };
+            if !self.spend(value.len()) {
+                break;
+            }
+            to.clear();
+            if (transformation.apply)(value, &mut to, &self.rules.transformation_context) {
+                std::mem::swap(&mut from, &mut to);
+                transformed = true;
+                if current.link.multi_match {
+                    self.test(current, Member { value: &from, ..member }, found);
+                }
+            }
+        }
+        if !current.link.multi_match {
+            let value = if transformed { from.as_slice() } else { member.value };
+            self.test(current, Member { value, ..member }, found);
+        }
+        self.work.transformed = [from, to];
+    }
+
+    fn test(&mut self, current: Current<'a>, member: Member<'_>, found: &mut Found) {
+        if !self.spend(member.value.len() + 1) {
+            return;
+        }
+        match self.run_operator(current, member.value) {
+            Ok(result) if result != current.link.negated => self.matched(current, member, found),
+            Ok(_) => {}
+            Err(MatchLimit) => {
+                self.result.faults.push(Fault::MatchLimit(current.rule.info.id));
+                if let Some(slot) = self.rules.tx_names.find(b"msc_pcre_limits_exceeded") {
+                    self.state.tx.set(slot, b"1");
+                }
+            }
+        }
+    }
+
+    /// The operator's own result, before negation. Fills the captures when the link wants them.
+    fn run_operator(&mut self, current: Current<'a>, value: &[u8]) -> Result<bool, MatchLimit> {
+        let link = current.link;
+        self.work.captures.clear();
+        match &link.operator {
+            Operator::Always => Ok(true),
+            Operator::Never => Ok(false),
+            Operator::Compare { compare, argument } => match argument.as_literal() {
+                Some(text) => Ok(compare(text, value)),
+                None => {
+                    let text = self.expand_argument(argument, current.rule);
+                    let result = compare(&text, value);
+                    self.work.argument = text;
+                    Ok(result)
+                }
+            },
+            Operator::Prepared(matcher) => matcher.is_match(value, link.capture.then_some(&mut self.work.captures)),
+            Operator::PreparedLate { build, argument } => {
+                let text = self.expand_argument(argument, current.rule);
+                let limit = self.rules.settings.match_limit;
+                let captures = link.capture.then_some(&mut self.work.captures);
+                let matcher = self.work.late.get(*build, &text, limit);
+                let result = matcher.map_or(Ok(false), |matcher| matcher.is_match(value, captures));
+                self.work.argument = text;
+                result
+            }
+        }
+    }
+
+    fn expand_argument(&mut self, argument: &crate::ruleset::template::Template, rule: &Rule) -> Vec<u8> {
+        let mut text = std::mem::take(&mut self.work.argument);
+        text.clear();
+        self.expand_into(argument, rule, &mut text);
+        text
+    }
+
+    /// What a match leaves behind: `MATCHED_*`, captures, effects, and an entry for the report.
+    fn matched(&mut self, current: Current<'a>, member: Member<'_>, found: &mut Found) {
+        found.any = true;
+        if !matches!(current.link.operator, Operator::Always) {
+            self.set_matched(member);
+        }
+        if !self.work.captures.is_empty() && !current.link.negated {
+            self.state.tx.set_captures(self.work.captures.iter());
+        }
+        self.run_effects(current.rule, current.link, current.place);
+        if current.last && (current.rule.log || current.rule.audit) {
+            let data = self.expand(&current.rule.logdata, current.rule);
+            let value = member.value.get(..Matched::MAX_VALUE_BYTES).unwrap_or(member.value).to_vec();
+            let variable = if matches!(current.link.operator, Operator::Always) {
+                Vec::new()
+            } else {
+                self.state.matched_var_name.clone()
+            };
+            found.matches.push(Matched { variable, value, data });
+        }
+    }
+
+    fn set_matched(&mut self, member: Member<'_>) {
+        let state = &mut *self.state;
+        state.matched_var.clear();
+        state.matched_var.extend_from_slice(member.value);
+        let name = &mut state.matched_var_name;
+        name.clear();
+        if member.count {
+            name.push(b'&');
+        }
+        name.extend_from_slice(member.variable.name().as_bytes());
+        if !member.key.is_empty() {
+            name.push(b':');
+            name.extend_from_slice(member.key);
+        }
+        state.matched.push(&state.matched_var_name, &state.matched_var);
+    }
+
+    /// Adds a rule to the report, unless it is neither logged nor audited.
+    fn report(&mut self, rule: &Rule, matches: Vec<Matched>) {
+        if !rule.log && !rule.audit {
+            return;
+        }
+        let msg = self.expand(&rule.msg, rule);
+        let expanded_tags = rule
+            .tags
+            .as_ref()
+            .map(|tags| tags.iter().map(|tag| String::from_utf8_lossy(&self.expand(tag, rule)).into_owned()).collect());
+        let data = matches.last().map(|last| last.data.clone()).unwrap_or_default();
+        self.result.rules.push(RuleMatch {
+            info: rule.info.clone(),
+            msg,
+            data,
+            expanded_tags,
+            matches,
+            log: rule.log,
+            audit: rule.audit,
+            disruptive: false,
+        });
+    }
+}

@@ -1,0 +1,72 @@
+//! Memory that evaluations reuse.
+
+use rustc_hash::FxHashMap;
+
+use super::fields::Fields;
+use super::input::Input;
+use super::state::State;
+use crate::vocab::operators::{BuildContext, BuildMatcher, Captures, Matcher};
+
+/// Everything mutable that an evaluation needs; reused from request to request, one per worker.
+///
+/// A scratch may be used with different rule sets in turn; what it keeps between requests never changes an outcome.
+#[derive(Default, Debug)]
+pub struct Scratch {
+    pub(crate) input: Input,
+    pub(crate) state: State,
+    pub(crate) work: Work,
+}
+
+/// Buffers of the evaluation of single values.
+#[derive(Default, Debug)]
+pub(crate) struct Work {
+    /// Two buffers that transformations write to in turn.
+    pub(crate) transformed: [Vec<u8>; 2],
+    /// Members of a state variable, copied before they are visited.
+    pub(crate) snapshot: Fields,
+    /// An operator's argument with its macros expanded.
+    pub(crate) argument: Vec<u8>,
+    pub(crate) captures: Captures,
+    pub(crate) late: LateMatchers,
+}
+
+/// Matchers whose argument holds macros, prepared per expanded text.
+#[derive(Default, Debug)]
+pub(crate) struct LateMatchers {
+    prepared: FxHashMap<(usize, Vec<u8>), Option<Box<dyn Matcher>>>,
+}
+
+impl LateMatchers {
+    /// More texts than this are not kept: what they are made of may be the client's.
+    const MAX: usize = 64;
+
+    /// The matcher for an expanded argument; `None` when the text is no valid argument.
+    pub(crate) fn get(&mut self, build: BuildMatcher, argument: &[u8], match_limit: usize) -> Option<&dyn Matcher> {
+        // The address tells operators apart; equal addresses prepare equal matchers.
+        let key = (build as usize, argument.to_vec());
+        if !self.prepared.contains_key(&key) {
+            if self.prepared.len() >= Self::MAX {
+                self.prepared.clear();
+            }
+            let matcher = build(argument, &mut LateContext { match_limit }).ok();
+            self.prepared.insert(key.clone(), matcher);
+        }
+        self.prepared.get(&key)?.as_deref()
+    }
+}
+
+struct LateContext {
+    match_limit: usize,
+}
+
+impl BuildContext for LateContext {
+    fn data_file(&mut self, name: &str) -> Result<Vec<u8>, String> {
+        Err(format!("`{name}` cannot be read while a request is evaluated"))
+    }
+
+    fn match_limit(&self) -> usize {
+        self.match_limit
+    }
+
+    fn warn(&mut self, _message: String) {}
+}

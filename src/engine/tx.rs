@@ -1,0 +1,123 @@
+//! The `TX` collection of one transaction: slots for names known at load time, a list for all others.
+
+use crate::ruleset::index::{TxNames, TxSlot};
+
+/// The TX variables of a transaction. Clearing keeps the memory.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Tx {
+    slots: Vec<Option<Vec<u8>>>,
+    /// Names made of macros, lower case, in the order in which they were first set.
+    dynamic: Vec<(Vec<u8>, Vec<u8>)>,
+    /// Value buffers that wait to be used again.
+    spare: Vec<Vec<u8>>,
+}
+
+impl Tx {
+    /// Unsets everything and makes room for `len` slots.
+    pub(crate) fn reset(&mut self, len: usize) {
+        for slot in &mut self.slots {
+            self.spare.extend(slot.take());
+        }
+        self.slots.resize(len, None);
+        self.dynamic.clear();
+    }
+
+    /// The value in a slot, `None` when it is unset.
+    pub(crate) fn get(&self, slot: TxSlot) -> Option<&[u8]> {
+        self.slots.get(slot.get())?.as_deref()
+    }
+
+    /// Sets a slot.
+    pub(crate) fn set(&mut self, slot: TxSlot, value: &[u8]) {
+        if let Some(place) = self.slots.get_mut(slot.get()) {
+            let text = place.get_or_insert_with(|| self.spare.pop().unwrap_or_default());
+            text.clear();
+            text.extend_from_slice(value);
+        }
+    }
+
+    /// Unsets a slot.
+    pub(crate) fn unset(&mut self, slot: TxSlot) {
+        if let Some(place) = self.slots.get_mut(slot.get()) {
+            self.spare.extend(place.take());
+        }
+    }
+
+    /// The value of a name that has no slot.
+    pub(crate) fn get_dynamic(&self, lower_name: &[u8]) -> Option<&[u8]> {
+        self.dynamic.iter().find(|(name, _)| name == lower_name).map(|(_, value)| value.as_slice())
+    }
+
+    /// Sets a name that has no slot.
+    pub(crate) fn set_dynamic(&mut self, lower_name: &[u8], value: &[u8]) {
+        match self.dynamic.iter_mut().find(|(name, _)| name == lower_name) {
+            Some((_, old)) => {
+                old.clear();
+                old.extend_from_slice(value);
+            }
+            None => self.dynamic.push((lower_name.to_vec(), value.to_vec())),
+        }
+    }
+
+    /// Unsets a name that has no slot.
+    pub(crate) fn unset_dynamic(&mut self, lower_name: &[u8]) {
+        self.dynamic.retain(|(name, _)| name != lower_name);
+    }
+
+    /// All set variables: name and value.
+    pub(crate) fn iter<'t>(&'t self, names: &'t TxNames) -> impl Iterator<Item = (&'t [u8], &'t [u8])> {
+        let slots = self.slots.iter().enumerate().filter_map(|(index, value)| {
+            let slot = TxSlot(u16::try_from(index).ok()?);
+            Some((names.name(slot), value.as_deref()?))
+        });
+        slots.chain(self.dynamic.iter().map(|(name, value)| (name.as_slice(), value.as_slice())))
+    }
+
+    /// Replaces `TX.0` to `TX.9` by new captures; those that the match did not set become unset.
+    pub(crate) fn set_captures<'c>(&mut self, captures: impl Iterator<Item = &'c [u8]>) {
+        for slot in 0..10 {
+            self.unset(TxSlot(slot));
+        }
+        for (slot, text) in (0..10).zip(captures) {
+            self.set(TxSlot(slot), text);
+        }
+    }
+}
+
+/// The integer that a text starts with: blanks, a sign, digits; 0 without digits, clamped to 64 bits.
+pub(crate) fn number(text: &[u8]) -> i64 {
+    let text = text.trim_ascii_start();
+    let (negative, digits) = match text.split_first() {
+        Some((b'-', rest)) => (true, rest),
+        Some((b'+', rest)) => (false, rest),
+        _ => (false, text),
+    };
+    let value = digits
+        .iter()
+        .take_while(|byte| byte.is_ascii_digit())
+        .fold(0i64, |value, digit| value.saturating_mul(10).saturating_add(i64::from(digit - b'0')));
+    if negative { -value } else { value }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_read_like_atoi() {
+        for (text, expected) in [("12abc", 12), ("", 0), ("abc", 0), (" 7", 7), ("-5", -5), ("+5", 5)] {
+            assert_eq!(number(text.as_bytes()), expected, "{text:?}");
+        }
+        assert_eq!(number(b"99999999999999999999"), i64::MAX);
+    }
+
+    #[test]
+    fn captures_replace_all_older_ones() {
+        let names = TxNames::default();
+        let mut tx = Tx::default();
+        tx.reset(names.len());
+        tx.set_captures([b"a".as_slice(), b"b", b"c"].into_iter());
+        tx.set_captures([b"x".as_slice()].into_iter());
+        assert_eq!(tx.iter(&names).collect::<Vec<_>>(), [(b"0".as_slice(), b"x".as_slice())]);
+    }
+}

@@ -1,0 +1,246 @@
+//! A compiled rule: a chain of one or more links, and what happens when the last one matched.
+
+use std::sync::Arc;
+
+use regex::bytes::Regex;
+
+use super::index::{RuleBits, TransformationNode, TxSlot};
+use super::settings::EngineMode;
+use super::template::Template;
+use crate::model::{AuditEngine, RuleInfo};
+use crate::vocab::operators::{BuildMatcher, Matcher};
+use crate::vocab::variables::Variable;
+
+/// A rule: what `SecRule` with its chain, or `SecAction`, became.
+#[derive(Debug)]
+pub struct Rule {
+    /// What is fixed about it.
+    pub info: Arc<RuleInfo>,
+    /// The starter and the links of its chain, at least one.
+    pub links: Box<[Link]>,
+    /// What it does to the transaction when it matched.
+    pub disruptive: Disruptive,
+    /// `status:`, or the default action's; `None` leaves the action's own.
+    pub status: Option<u16>,
+    /// Where evaluation goes on in this phase after a match: a place in the phase's list, `None` for the next rule.
+    pub jump: Option<usize>,
+    /// It stands in the log.
+    pub log: bool,
+    /// It stands in the audit log and makes the transaction relevant.
+    pub audit: bool,
+    /// `msg:`
+    pub msg: Template,
+    /// `logdata:`
+    pub logdata: Template,
+    /// `tag:`s, only when one of them holds a macro; else those of `info` do.
+    pub tags: Option<Box<[Template]>>,
+}
+
+/// The disruptive action, `block` already replaced by the default action's.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Disruptive {
+    /// None.
+    Pass,
+    /// `deny`
+    Deny,
+    /// `drop`
+    Drop,
+    /// `redirect:URL`
+    Redirect(Template),
+    /// `allow`, `allow:phase`, `allow:request`
+    Allow(AllowScope),
+}
+
+/// How far an `allow` reaches.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AllowScope {
+    /// All phases but logging.
+    All,
+    /// The current phase.
+    Phase,
+    /// The request phases.
+    Request,
+}
+
+/// One link of a chain: what is looked at, how, and what follows for each match.
+#[derive(Debug)]
+pub struct Link {
+    /// What is looked at, in written order.
+    pub targets: Box<[Target]>,
+    /// What is left out, of whatever target.
+    pub exclusions: Box<[Exclusion]>,
+    /// The operator.
+    pub operator: Operator,
+    /// `!`
+    pub negated: bool,
+    /// The transformations.
+    pub transformations: TransformationNode,
+    /// `multiMatch`
+    pub multi_match: bool,
+    /// `capture`
+    pub capture: bool,
+    /// `setvar`s and `ctl`s in written order, run for each match.
+    pub effects: Box<[Effect]>,
+}
+
+/// `[&]VARIABLE[:key]`
+#[derive(Clone, Debug)]
+pub struct Target {
+    /// The variable.
+    pub variable: Variable,
+    /// `&`: the number of members instead of the members.
+    pub count: bool,
+    /// Which members.
+    pub selector: Selector,
+}
+
+/// Which members of a collection are meant.
+#[derive(Clone, Debug)]
+pub enum Selector {
+    /// All.
+    All,
+    /// Those with this key; lower case.
+    Key(Box<[u8]>),
+    /// Those whose key this pattern is found in.
+    Pattern(Regex),
+    /// The TX variable in this slot.
+    Tx(TxSlot),
+    /// `XML:/*`: the text of the document.
+    XmlText,
+    /// `XML://@*`: the attributes.
+    XmlAttributes,
+}
+
+impl Selector {
+    /// Whether a member with this key is meant.
+    pub fn matches(&self, key: &[u8]) -> bool {
+        match self {
+            Self::All => true,
+            Self::Key(wanted) => wanted.eq_ignore_ascii_case(key),
+            Self::Pattern(pattern) => pattern.is_match(key),
+            Self::Tx(_) => false,
+            Self::XmlText => key == XML_TEXT_KEY,
+            Self::XmlAttributes => key == XML_ATTRIBUTES_KEY,
+        }
+    }
+}
+
+/// The key under which `XML:/*` is reported and excluded.
+pub const XML_TEXT_KEY: &[u8] = b"/*";
+/// The key under which `XML://@*` is reported and excluded.
+pub const XML_ATTRIBUTES_KEY: &[u8] = b"//@*";
+
+/// `!VARIABLE[:key]`, in a rule, in an update or at run time.
+#[derive(Clone, Debug)]
+pub struct Exclusion {
+    /// The variable.
+    pub variable: Variable,
+    /// Which members; never [`Selector::Tx`].
+    pub selector: Selector,
+}
+
+impl Exclusion {
+    /// Whether this member is left out.
+    pub fn covers(&self, variable: Variable, key: &[u8]) -> bool {
+        self.variable == variable && self.selector.matches(key)
+    }
+}
+
+/// A compiled operator.
+#[derive(Debug)]
+pub enum Operator {
+    /// `SecAction`.
+    Always,
+    /// Known and without effect here.
+    Never,
+    /// Compares with a text, macros expanded for each evaluation.
+    Compare {
+        /// The comparison.
+        compare: fn(argument: &[u8], value: &[u8]) -> bool,
+        /// The text.
+        argument: Template,
+    },
+    /// Prepared at load time.
+    Prepared(Box<dyn Matcher>),
+    /// Prepared when the argument's macros are expanded; kept in the scratch.
+    PreparedLate {
+        /// Prepares it.
+        build: BuildMatcher,
+        /// The argument.
+        argument: Template,
+    },
+}
+
+/// A non-disruptive action with an effect on the transaction.
+#[derive(Clone, Debug)]
+pub enum Effect {
+    /// `setvar`
+    SetVar(SetVar),
+    /// `ctl`
+    Ctl(Ctl),
+}
+
+/// `setvar:tx.name=value`
+#[derive(Clone, Debug)]
+pub struct SetVar {
+    /// The variable.
+    pub name: TxName,
+    /// What happens to it.
+    pub change: Change,
+}
+
+/// The name of a TX variable.
+#[derive(Clone, Debug)]
+pub enum TxName {
+    /// Known at load time.
+    Slot(TxSlot),
+    /// Holds macros.
+    Dynamic(Template),
+}
+
+/// What `setvar` does.
+#[derive(Clone, Debug)]
+pub enum Change {
+    /// `=value`
+    Set(Template),
+    /// `=+value`
+    Add(Template),
+    /// `=-value`; never goes below zero.
+    Subtract(Template),
+    /// `!name`
+    Unset,
+}
+
+/// `ctl:…`
+#[derive(Clone, Debug)]
+pub enum Ctl {
+    /// `ruleEngine`
+    RuleEngine(EngineMode),
+    /// `auditEngine`
+    AuditEngine(AuditEngine),
+    /// `auditLogParts`
+    AuditLogParts(PartsChange),
+    /// `requestBodyAccess`
+    RequestBodyAccess(bool),
+    /// `requestBodyLimit`
+    RequestBodyLimit(usize),
+    /// `requestBodyProcessor`, in capitals; a name that no processor has is an error when the body is read.
+    RequestBodyProcessor(Box<str>),
+    /// `forceRequestBodyVariable`
+    ForceRequestBodyVariable(bool),
+    /// `ruleRemoveById`, `…ByTag`, `…ByMsg`: the rules meant, worked out at load time.
+    RemoveRules(RuleBits),
+    /// `ruleRemoveTargetById`, `…ByTag`, `…ByMsg`
+    RemoveTargets(RuleBits, Box<[Exclusion]>),
+}
+
+/// `auditLogParts=ABC`, `=+E`, `=-E`
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum PartsChange {
+    /// Replaces all.
+    Set(String),
+    /// Adds.
+    Add(String),
+    /// Removes; `A` and `Z` stay.
+    Remove(String),
+}

@@ -1,0 +1,91 @@
+//! What the engine directives of a rule set say.
+
+use crate::model::AuditEngine;
+
+/// `SecRuleEngine`, `ctl:ruleEngine`.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum EngineMode {
+    /// Rules are evaluated and enforced.
+    On,
+    /// Rules are evaluated, nothing is enforced.
+    DetectionOnly,
+    /// No rule is evaluated. This is ModSecurity's default when no directive says otherwise.
+    #[default]
+    Off,
+}
+
+/// `SecRequestBodyLimitAction`.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum LimitAction {
+    /// A body over the limit is denied with 413.
+    #[default]
+    Reject,
+    /// What fits is inspected.
+    ProcessPartial,
+}
+
+/// `SecParseXmlIntoArgs`.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum XmlArguments {
+    /// XML bodies make no arguments.
+    #[default]
+    Off,
+    /// XML leaves become arguments beside `XML`.
+    On,
+    /// XML leaves become arguments, and `XML` stays empty.
+    Only,
+}
+
+/// The engine settings of a rule set, with ModSecurity's defaults.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// `SecRuleEngine`.
+    pub engine: EngineMode,
+    /// `SecRequestBodyAccess`.
+    pub request_body_access: bool,
+    /// `SecRequestBodyLimit`, in bytes; a body of exactly this length passes.
+    pub request_body_limit: usize,
+    /// `SecRequestBodyNoFilesLimit`, in bytes.
+    pub request_body_no_files_limit: usize,
+    /// `SecRequestBodyLimitAction`.
+    pub request_body_limit_action: LimitAction,
+    /// `SecArgumentsLimit`: arguments of query and body together.
+    pub arguments_limit: usize,
+    /// `SecRequestBodyJsonDepthLimit`.
+    pub json_depth_limit: usize,
+    /// `SecArgumentSeparator`.
+    pub argument_separator: u8,
+    /// `SecParseXmlIntoArgs`.
+    pub xml_arguments: XmlArguments,
+    /// `SecAuditEngine`.
+    pub audit_engine: AuditEngine,
+    /// `SecAuditLogParts`.
+    pub audit_parts: String,
+    /// `SecAuditLogRelevantStatus`, as written.
+    pub audit_relevant_status: Option<String>,
+    /// `SecPcreMatchLimit`: steps of the backtracking engine.
+    pub match_limit: usize,
+    /// `SecComponentSignature`s, for the audit log's producer part.
+    pub components: Vec<String>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            engine: EngineMode::Off,
+            request_body_access: false,
+            request_body_limit: 134_217_728,
+            request_body_no_files_limit: 1_048_576,
+            request_body_limit_action: LimitAction::Reject,
+            arguments_limit: 1000,
+            json_depth_limit: 10_000,
+            argument_separator: b'&',
+            xml_arguments: XmlArguments::Off,
+            audit_engine: AuditEngine::Off,
+            audit_parts: "ABCFHZ".to_owned(),
+            audit_relevant_status: None,
+            match_limit: 100_000,
+            components: Vec::new(),
+        }
+    }
+}
