@@ -108,10 +108,8 @@ impl Compiler<'_> {
             return None;
         };
         let split = control.from + semicolon;
-        let head = Spanned {
-            node: control.value.node.get(..split).unwrap_or_default().to_vec(),
-            span: control.value.span,
-        };
+        let head =
+            Spanned { node: control.value.node.get(..split).unwrap_or_default().to_vec(), span: control.value.span };
         let rules = selector(self, &Control { value: &head, from: control.from })?;
         let end = control.value.node.len();
         let targets = targets_within(control.value, split + 1..end, &mut self.diagnostics);
@@ -161,7 +159,11 @@ impl Compiler<'_> {
         let found = words.iter().find(|(word, _)| word.eq_ignore_ascii_case(text)).map(|(_, value)| *value);
         if found.is_none() {
             let all: Vec<_> = words.iter().map(|(word, _)| format!("`{word}`")).collect();
-            self.error_with_help(place.span, format!("`{text}` is no value here"), format!("write {}", all.join(" or ")));
+            self.error_with_help(
+                place.span,
+                format!("`{text}` is no value here"),
+                format!("write {}", all.join(" or ")),
+            );
         }
         found
     }

@@ -77,7 +77,9 @@ impl Compiler<'_> {
         self.chain_open = set.chain;
         if in_chain {
             link.actions = set;
-            if !self.chain_lost && let Some(starter) = self.drafts.last_mut() {
+            if !self.chain_lost
+                && let Some(starter) = self.drafts.last_mut()
+            {
                 starter.links.push(link);
             }
             return;
@@ -107,7 +109,11 @@ impl Compiler<'_> {
     fn check_id(&mut self, span: Span, actions: &ActionSet) -> Option<RuleId> {
         let Some(id) = &actions.id else {
             if !actions.bad_id {
-                self.error_with_help(span, "the rule has no id", "add `id:NUMBER` with a number that no other rule has");
+                self.error_with_help(
+                    span,
+                    "the rule has no id",
+                    "add `id:NUMBER` with a number that no other rule has",
+                );
             }
             return None;
         };

@@ -19,9 +19,8 @@ pub(super) fn of(rules: &[Rule]) -> Footprint {
             for target in &link.targets {
                 note_variable(&mut footprint, target.variable);
             }
-            let reads_headers = |target: &&crate::ruleset::rule::Target| {
-                target.variable == Variable::RequestHeaders && !target.count
-            };
+            let reads_headers =
+                |target: &&crate::ruleset::rule::Target| target.variable == Variable::RequestHeaders && !target.count;
             if link.targets.iter().any(|target| reads_headers(&target)) {
                 footprint.header_links.push((place, number));
             }
@@ -82,4 +81,3 @@ fn operator_macros(link: &Link) -> Vec<&Macro> {
         Operator::Always | Operator::Never | Operator::Prepared(_) => Vec::new(),
     }
 }
-

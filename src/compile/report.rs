@@ -14,7 +14,8 @@ impl Compiler<'_> {
         let persistent: Vec<_> = drafts.iter().filter(|draft| !is_of_response(draft) && reads_storage(draft)).collect();
         for draft in &persistent {
             let names: Vec<_> = storage(draft).map(|variable| format!("`{}`", variable.name())).collect();
-            let what = if names.len() == 1 { "a persistent collection that is" } else { "persistent collections that are" };
+            let what =
+                if names.len() == 1 { "a persistent collection that is" } else { "persistent collections that are" };
             let message = format!("rule {} reads {}, {what} always empty here", draft.id, names.join(" and "));
             self.warning(draft.span, message);
         }

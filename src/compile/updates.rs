@@ -1,9 +1,9 @@
 //! `SecRuleRemove…` and `SecRuleUpdate…`: they act on the rules loaded so far.
 
+use super::Compiler;
 use super::actions::{DisruptiveDraft, Role};
 use super::draft::Draft;
 use super::effects::{describe, selects};
-use super::Compiler;
 use crate::seclang::ast::{Action, Key, RuleSelector, Target};
 use crate::seclang::diag::Diagnostic;
 
@@ -21,7 +21,8 @@ impl Compiler<'_> {
             }
             debug_assert_eq!(before, self.drafts.len() + removed.len());
             for (_, draft) in removed.iter().filter(|(_, draft)| judges_scores(draft)) {
-                let message = format!("rule {} turns anomaly scores into denials; without it nothing is blocked", draft.id);
+                let message =
+                    format!("rule {} turns anomaly scores into denials; without it nothing is blocked", draft.id);
                 self.diagnostics.push(
                     Diagnostic::warning(selector.span(), message)
                         .with_help("use detection mode, or remove the rules that score falsely"),
@@ -47,7 +48,8 @@ impl Compiler<'_> {
             if !any {
                 self.nothing_selected(selector, "update");
             } else if !useful {
-                let message = format!("the update of {} has no effect: no target of theirs is concerned", describe(selector));
+                let message =
+                    format!("the update of {} has no effect: no target of theirs is concerned", describe(selector));
                 self.warning(selector.span(), message);
             }
         }
