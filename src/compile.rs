@@ -13,6 +13,8 @@ mod report;
 mod settings;
 mod targets;
 mod templates;
+#[cfg(test)]
+mod tests;
 mod updates;
 
 use std::sync::Arc;

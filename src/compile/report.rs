@@ -10,7 +10,7 @@ use crate::vocab::variables::{Origin, Variable};
 impl Compiler<'_> {
     pub(super) fn report_inert(&mut self, drafts: &[Draft]) {
         let response: Vec<_> = drafts.iter().filter(|draft| is_of_response(draft)).collect();
-        self.list(&response, "of phases 3 and 4 are inert, since responses are not inspected");
+        self.list(&response, "of phases 3 and 4 have no effect, since responses are not inspected");
         let persistent: Vec<_> = drafts.iter().filter(|draft| !is_of_response(draft) && reads_storage(draft)).collect();
         for draft in &persistent {
             let names: Vec<_> = storage(draft).map(|variable| format!("`{}`", variable.name())).collect();

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use super::body::{self, BodyLimits, Parsed, Processor};
 use super::fields::Fields;
 use crate::model::{Body, NotInspected, Request};
-use crate::ruleset::settings::Settings;
+use crate::ruleset::settings::{Settings, XmlArguments};
 
 /// Everything that rules read of a request, apart from what they compute themselves. Reused from request to request.
 #[derive(Default, Debug)]
@@ -150,6 +150,10 @@ impl Input {
             already: self.query_arguments.len(),
         };
         body::parse(processor, &input, &limits(settings), &mut self.body.parsed);
+        if settings.xml_arguments == XmlArguments::Only {
+            self.body.parsed.xml_text = None;
+            self.body.parsed.xml_attributes.clear();
+        }
         if self.body.parsed.arguments_over_limit {
             self.note(NotInspected::ArgumentsOverLimit);
         }
@@ -200,7 +204,7 @@ fn limits(settings: &Settings) -> BodyLimits {
         arguments: settings.arguments_limit,
         json_depth: settings.json_depth_limit,
         separator: settings.argument_separator,
-        ..BodyLimits::default()
+        xml_into_arguments: settings.xml_arguments != XmlArguments::Off,
     }
 }
 

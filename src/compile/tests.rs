@@ -1,0 +1,201 @@
+//! Diagnostics: message, help and the text they underline.
+
+use super::*;
+use crate::seclang::parser::parse_text;
+use crate::seclang::source::MemoryLoader;
+
+/// The diagnostics of a text: level, message with help, and the text underlined.
+fn diagnose(text: &str) -> Vec<(Level, String, String)> {
+    let mut loader = MemoryLoader::new();
+    loader.insert("phrases.data", b"one\ntwo\n".as_slice());
+    let parsed = parse_text(&loader, "t.conf", text.as_bytes());
+    let compiled = compile(&parsed.program, &loader);
+    let failed = compiled.diagnostics.iter().any(|diagnostic| diagnostic.level == Level::Error);
+    assert_eq!(compiled.rules.is_none(), failed, "rules are there exactly when there is no error");
+    let all = parsed.diagnostics.iter().chain(&compiled.diagnostics);
+    all.map(|diagnostic| {
+        let Span { file, line, column, len } = diagnostic.span;
+        let line = parsed.program.sources.line(file, line).unwrap();
+        let start = column as usize - 1;
+        let underlined = &line[start..line.len().min(start + len as usize)];
+        let help = diagnostic.help.as_ref().map(|help| format!("; {help}")).unwrap_or_default();
+        (diagnostic.level, format!("{}{help}", diagnostic.message), String::from_utf8_lossy(underlined).into_owned())
+    })
+    .collect()
+}
+
+#[track_caller]
+fn check(text: &str, expected: &[(Level, &str, &str)]) {
+    let found = diagnose(text);
+    let found: Vec<_> =
+        found.iter().map(|(level, message, under)| (*level, message.as_str(), under.as_str())).collect();
+    assert_eq!(found, expected, "{text}");
+}
+
+#[test]
+fn misspelt_words_are_named_with_what_was_meant() {
+    use Level::Error;
+    check(
+        "SecRule ARGZ \"@beginWith x\" \"id:1,phase:1,t:lowercas,pas,ctl:ruleEngin=On\"",
+        &[
+            (Error, "unknown transformation `lowercas`; did you mean `t:lowercase`?", "lowercas"),
+            (Error, "unknown action `pas`; did you mean `pass`?", "pas"),
+            (Error, "unknown control `ruleEngin`; did you mean `ctl:ruleEngine`?", "ruleEngin=On"),
+            (Error, "unknown variable `ARGZ`; did you mean `ARGS`?", "ARGZ"),
+            (Error, "unknown operator `@beginWith`; did you mean `@beginsWith`?", "beginWith"),
+        ],
+    );
+}
+
+#[test]
+fn ids_are_there_numbers_and_unique() {
+    use Level::Error;
+    check(
+        "SecAction \"phase:1\"",
+        &[(Error, "the rule has no id; add `id:NUMBER` with a number that no other rule has", "SecAction")],
+    );
+    check(
+        "SecAction \"id:0,phase:1\"",
+        &[(Error, "`0` is no value of `id`; write a whole number from 1 to 4294967295", "0")],
+    );
+    check(
+        "SecAction \"id:7,phase:1\"\nSecAction \"id:7,phase:1\"",
+        &[(Error, "rule id 7 is taken by the rule at t.conf:1; give one of the two another id", "7")],
+    );
+}
+
+#[test]
+fn chains_are_complete_and_carry_no_metadata_in_links() {
+    use Level::Error;
+    check(
+        "SecRule ARGS \"@rx x\" \"id:1,phase:1,chain\"",
+        &[(
+            Error,
+            "`chain` is not followed by a rule; add the next rule of the chain right after it, or remove `chain`",
+            "SecRule",
+        )],
+    );
+    check(
+        "SecRule ARGS \"@rx x\" \"id:1,phase:1,chain\"\nSecRule ARGS \"@rx y\" \"msg:'m',deny\"",
+        &[
+            (
+                Error,
+                "`msg` is not allowed in a later rule of a chain; move it to the first rule of the chain",
+                "msg:'m'",
+            ),
+            (Error, "`deny` is not allowed in a later rule of a chain; move it to the first rule of the chain", "deny"),
+        ],
+    );
+}
+
+#[test]
+fn jumps_lead_forward_to_something() {
+    let help = "there is no marker `END` after this rule; \
+                add a `SecMarker` with this name behind it, or correct the name";
+    check("SecAction \"id:1,phase:1,pass,skipAfter:END\"", &[(Level::Error, help, "END")]);
+    check("SecMarker END\nSecAction \"id:1,phase:1,pass,skipAfter:END\"", &[(Level::Error, help, "END")]);
+    check("SecAction \"id:1,phase:1,pass,skipAfter:END\"\nSecMarker END", &[]);
+    check("SecAction \"id:1,phase:1,pass,skipAfter:2\"\nSecAction \"id:2,phase:1,pass\"", &[]);
+}
+
+#[test]
+fn targets_select_what_there_is() {
+    use Level::Error;
+    check(
+        "SecRule REQUEST_URI:x \"@rx x\" \"id:1,phase:1\"",
+        &[(Error, "`REQUEST_URI` has one value and no members to select; remove the part after the colon", "x")],
+    );
+    check(
+        "SecRule &REQUEST_URI \"@eq 1\" \"id:1,phase:1\"",
+        &[(Error, "`&REQUEST_URI` counts nothing: the variable always has one value; remove the `&`", "&REQUEST_URI")],
+    );
+    check(
+        "SecRule XML:/root/a \"@rx x\" \"id:1,phase:2\"",
+        &[(Error, "this XPath expression is not supported; write `XML:/*` or `XML://@*`", "/root/a")],
+    );
+}
+
+#[test]
+fn macros_name_variables() {
+    check(
+        "SecAction \"id:1,phase:1,msg:'%{ARG.x}'\"",
+        &[(Level::Error, "the macro `%{ARG.x}` names no variable; did you mean `ARGS`?", "%{ARG.x}")],
+    );
+    // In a pattern `%{` may be meant literally.
+    check("SecRule ARGS \"@rx %\\{[a-z]+\\}\" \"id:1,phase:1\"", &[]);
+}
+
+#[test]
+fn what_has_no_effect_is_said() {
+    use Level::{Notice, Warning};
+    check(
+        "SecRule IP:count \"@gt 1\" \"id:1,phase:1,pass,setvar:ip.count=+1\"",
+        &[
+            (
+                Warning,
+                "rule 1 sets `ip`, a persistent collection that is always empty here; the `setvar` has no effect",
+                "ip.count=+1",
+            ),
+            (Warning, "rule 1 reads `IP`, a persistent collection that is always empty here", "SecRule"),
+        ],
+    );
+    check("SecUploadDir /tmp", &[(Notice, "`SecUploadDir` is accepted and has no effect here", "SecUploadDir")]);
+    check(
+        "SecAction \"id:1,phase:3,pass\"",
+        &[(Warning, "1 rule of phases 3 and 4 have no effect, since responses are not inspected: 1", "SecAction")],
+    );
+}
+
+#[test]
+fn removals_and_updates_that_meet_nothing_are_said() {
+    use Level::Warning;
+    let help = "it acts on rules loaded before it; move it behind them or correct the selector";
+    check(
+        "SecRuleRemoveById 5\nSecRuleUpdateTargetByTag t \"!ARGS:a\"",
+        &[
+            (Warning, &format!("the removal of rule 5 matches no rule; {help}"), "5"),
+            (Warning, &format!("the update of rules tagged `t` matches no rule; {help}"), "t"),
+        ],
+    );
+    check(
+        "SecRule REQUEST_URI \"@rx x\" \"id:1,phase:1\"\nSecRuleUpdateTargetById 1 \"!ARGS:a\"",
+        &[(Warning, "the update of rule 1 has no effect: no target of theirs is concerned", "1")],
+    );
+    check(
+        "SecAction \"id:1,phase:1,pass,ctl:ruleRemoveById=9\"",
+        &[(Warning, "the removal of rule 9 matches no rule", "9")],
+    );
+    check(
+        "SecRule TX:blocking_inbound_anomaly_score \"@ge 5\" \"id:1,phase:2,deny\"\nSecRuleRemoveById 1",
+        &[(
+            Warning,
+            "rule 1 turns anomaly scores into denials; without it nothing is blocked; \
+             use detection mode, or remove the rules that score falsely",
+            "1",
+        )],
+    );
+}
+
+#[test]
+fn directives_that_cannot_be_honoured_are_refused() {
+    check(
+        "SecGeoLookupDb /x.mmdb",
+        &[(
+            Level::Error,
+            "`SecGeoLookupDb` is not supported, and leaving it out would weaken the rules in silence; \
+             remove the directive and the rules that depend on it",
+            "SecGeoLookupDb",
+        )],
+    );
+    check(
+        "SecRuleEngine Maybe",
+        &[(Level::Error, "`Maybe` is no value here; write `On` or `Off` or `DetectionOnly`", "Maybe")],
+    );
+}
+
+#[test]
+fn every_mistake_is_reported_at_once() {
+    let text = "SecAction \"phase:1\"\nSecRule ARGZ \"@rx (\" \"id:1,phase:9\"\nSecRuleEngine X\n";
+    let errors = diagnose(text).into_iter().filter(|(level, ..)| *level == Level::Error).count();
+    assert_eq!(errors, 5);
+}
