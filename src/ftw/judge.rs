@@ -187,7 +187,7 @@ mod tests {
             info: info.into(),
             msg: b"m".to_vec(),
             data: Vec::new(),
-            tags: Vec::new(),
+            expanded_tags: None,
             matches: Vec::new(),
             log: true,
             audit: true,

@@ -13,7 +13,7 @@ pub(super) fn line(matched: &RuleMatch) -> String {
         bracket(&mut text, "severity", severity.name().as_bytes());
     }
     bracket(&mut text, "ver", matched.info.ver.as_bytes());
-    for tag in &matched.tags {
+    for tag in matched.tags() {
         bracket(&mut text, "tag", tag.as_bytes());
     }
     text
@@ -60,7 +60,7 @@ mod tests {
             info: info.into(),
             msg: b"a [b]".to_vec(),
             data: b"x\"] [id \"1\"]\n\\\xff".to_vec(),
-            tags: vec!["t/1".to_owned(), "t/2".to_owned()],
+            expanded_tags: Some(vec!["t/1".to_owned(), "t/2".to_owned()]),
             matches: Vec::new(),
             log: true,
             audit: true,
