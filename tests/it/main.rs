@@ -10,9 +10,15 @@ mod crs;
 #[cfg(test)]
 #[cfg(feature = "server")]
 mod engine;
+#[cfg(test)]
+mod patterns;
 mod seclang;
+#[cfg(test)]
+mod shared;
 #[cfg(test)]
 mod tidy;
 #[cfg(test)]
 #[cfg(feature = "server")]
 mod transport;
+#[cfg(test)]
+mod vectors;

@@ -203,6 +203,10 @@ impl<'p> Parser<'p> {
         }
         let possessive = self.take(b"+");
         let greedy = self.take(b"?") == self.flags.ungreedy;
+        if matches!(node, Node::Assert(_) | Node::Look { .. }) {
+            // A condition said twice says no more; where it may be left out it still is tried first.
+            return Ok(if min > 0 { node } else { Node::Alternate(vec![node, Node::Empty]) });
+        }
         let repeat = Node::Repeat(Repeat { node: Box::new(node), min, max, greedy: greedy || possessive });
         Ok(if possessive { Node::Atomic(Box::new(repeat)) } else { repeat })
     }

@@ -11,6 +11,9 @@ use crate::vocab::byte_set::ByteSet;
 struct Follow {
     /// Every byte it can begin with, or more.
     first: ByteSet,
+    /// The bytes among them that cannot just be left out: what begins with a byte of an optional repetition matches
+    /// without it too.
+    needed: ByteSet,
     /// Whether the rest of the pattern can match without consuming anything.
     empty: Empty,
 }
@@ -29,22 +32,31 @@ enum Empty {
 }
 
 impl Follow {
-    const NOTHING: Self = Self { first: ByteSet::EMPTY, empty: Empty::Always };
+    const NOTHING: Self = Self { first: ByteSet::EMPTY, needed: ByteSet::EMPTY, empty: Empty::Always };
+
+    const fn byte_of(set: ByteSet) -> Self {
+        Self { first: set, needed: set, empty: Empty::Never }
+    }
 
     fn or(self, other: Self) -> Self {
-        Self { first: self.first.union(other.first), empty: self.empty.max(other.empty) }
+        Self { empty: self.empty.max(other.empty), ..self.union(other) }
     }
 
     /// One or the other, it is not known which.
     fn either(self, other: Self) -> Self {
         let (low, high) = (self.empty.min(other.empty), self.empty.max(other.empty));
         let empty = if high <= Empty::AtEnd || low == Empty::Always { high } else { Empty::Sometimes };
-        Self { first: self.first.union(other.first), empty }
+        Self { empty, ..self.union(other) }
     }
 
-    const fn under(self, condition: Empty) -> Self {
-        let empty = if (condition as u8) < self.empty as u8 { condition } else { self.empty };
-        Self { first: self.first, empty }
+    const fn union(self, other: Self) -> Self {
+        let (first, needed) = (self.first.union(other.first), self.needed.union(other.needed));
+        Self { first, needed, empty: self.empty }
+    }
+
+    /// Behind a condition on the place, where nothing can be left out.
+    fn under_condition(self) -> Self {
+        Self { first: self.first, needed: self.first, empty: self.empty.min(Empty::Sometimes) }
     }
 }
 
@@ -83,10 +95,11 @@ fn concat(nodes: &[Node], follow: Follow) -> Option<Node> {
         let converted = match (convert(node, next), node) {
             (Some(converted), _) => converted,
             (None, Node::Atomic(inner)) => {
-                let set = endless_set(inner)?;
-                done = exclude_from_concat(done.into_iter().rev().collect(), set)?;
                 done.reverse();
-                (**inner).clone()
+                exclude_from_concat(&mut done, endless_set(inner)?);
+                let next = done.iter().rev().fold(follow, |follow, node| first_of(node, follow));
+                done.reverse();
+                may_give_back(inner, next).then(|| (**inner).clone())?
             }
             _ => return None,
         };
@@ -110,22 +123,28 @@ fn within_loop(repeat: &Repeat, follow: Follow) -> Follow {
 fn first_of(node: &Node, follow: Follow) -> Follow {
     match node {
         Node::Empty | Node::Keep => follow,
-        Node::Set(set) => Follow { first: *set, empty: Empty::Never },
-        Node::Assert(Assertion::End) => Follow { first: ByteSet::EMPTY, empty: Empty::AtEnd.min(follow.empty) },
-        Node::Assert(_) | Node::Look { .. } => follow.under(Empty::Sometimes),
-        Node::BackReference { .. } => Follow { first: ByteSet::ALL, empty: Empty::Sometimes.min(follow.empty) },
+        Node::Set(set) => Follow::byte_of(*set),
+        Node::Assert(Assertion::End) => Follow { empty: Empty::AtEnd.min(follow.empty), ..Follow::NOTHING },
+        Node::Assert(_) | Node::Look { .. } => follow.under_condition(),
+        Node::BackReference { .. } => Follow { first: ByteSet::ALL, ..follow }.under_condition(),
         Node::Concat(nodes) => nodes.iter().rev().fold(follow, |follow, node| first_of(node, follow)),
         Node::Alternate(nodes) => {
-            let never = Follow { first: ByteSet::EMPTY, empty: Empty::Never };
-            nodes.iter().fold(never, |sum, node| sum.or(first_of(node, follow)))
+            nodes.iter().fold(Follow::byte_of(ByteSet::EMPTY), |sum, node| sum.or(first_of(node, follow)))
         }
         Node::Repeat(repeat) if repeat.max == Some(0) => follow,
         Node::Repeat(repeat) => {
             let once = first_of(&repeat.node, within_loop(repeat, follow));
-            if repeat.min == 0 { follow.or(once) } else { once }
+            match single_set(&repeat.node) {
+                Some(set) if repeat.min == 0 => Follow { first: follow.first.union(set), ..follow },
+                _ if repeat.min == 0 => follow.or(once),
+                _ => once,
+            }
         }
-        // An atomic part may match nothing of what an ordinary one could, so "always" is not sure.
-        Node::Atomic(node) => first_of(node, follow).under(Empty::Sometimes.max(follow.empty.min(Empty::Sometimes))),
+        Node::Atomic(node) => match (&**node, endless_set(node)) {
+            (Node::Repeat(repeat), Some(set)) if repeat.min == 0 => Follow { first: follow.first.union(set), ..follow },
+            // What an atomic part took may be what the rest needs, so that "always" is not sure.
+            _ => first_of(node, follow).under_condition(),
+        },
         Node::Capture(_, node) => first_of(node, follow),
     }
 }
@@ -133,11 +152,11 @@ fn first_of(node: &Node, follow: Follow) -> Follow {
 /// Whether it makes no difference that the part may give back what it matched.
 fn may_give_back(node: &Node, follow: Follow) -> bool {
     let Some(given_back) = give_back(node) else { return false };
-    // Nothing to give back; or never asked, since the first try leads to a match; or in vain, since what follows
-    // would have to begin with a byte given back and cannot.
+    // Nothing to give back; or never asked, since the first try leads to a match; or in vain: what follows would have
+    // to begin with a byte given back, and either cannot or could begin behind it as well.
     given_back.is_empty()
         || follow.empty == Empty::Always
-        || follow.empty <= Empty::AtEnd && follow.first.intersection(given_back).is_empty()
+        || follow.empty <= Empty::AtEnd && follow.needed.intersection(given_back).is_empty()
 }
 
 /// The bytes that what follows would begin with if the part gave something back; `None` if that is not known.
@@ -206,26 +225,26 @@ fn endless_set(node: &Node) -> Option<ByteSet> {
     }
 }
 
-/// The parts, kept from beginning with a byte of the set: behind an endless repetition of the set none is left.
-fn exclude_from_concat(mut nodes: Vec<Node>, set: ByteSet) -> Option<Vec<Node>> {
-    let first = nodes.iter_mut().find(|node| !matches!(node, Node::Assert(_) | Node::Empty))?;
-    *first = exclude(first, set)?;
-    Some(nodes)
+/// Keeps the parts from beginning with a byte of the set, as far as that is simple: behind an endless repetition of the
+/// set there is none.
+fn exclude_from_concat(nodes: &mut [Node], set: ByteSet) {
+    if let Some(first) = nodes.iter_mut().find(|node| !matches!(node, Node::Assert(_) | Node::Empty)) {
+        exclude(first, set);
+    }
 }
 
-fn exclude(node: &Node, set: ByteSet) -> Option<Node> {
-    if node.is_nullable() {
-        return None;
-    }
-    Some(match node {
-        Node::Set(own) => Node::Set(own.minus(set)),
-        Node::Concat(nodes) => Node::Concat(exclude_from_concat(nodes.clone(), set)?),
-        Node::Alternate(nodes) => Node::Alternate(nodes.iter().map(|node| exclude(node, set)).collect::<Option<_>>()?),
-        Node::Capture(number, node) => Node::Capture(*number, Box::new(exclude(node, set)?)),
-        Node::Repeat(repeat) if !repeat.node.has_captures() => {
+fn exclude(node: &mut Node, set: ByteSet) {
+    match node {
+        Node::Set(own) => *own = own.minus(set),
+        Node::Concat(nodes) => exclude_from_concat(nodes, set),
+        Node::Alternate(nodes) => nodes.iter_mut().for_each(|node| exclude(node, set)),
+        Node::Capture(_, node) => exclude(node, set),
+        Node::Repeat(repeat) if repeat.min > 0 && !repeat.node.has_captures() && !repeat.node.is_nullable() => {
+            let mut first = (*repeat.node).clone();
+            exclude(&mut first, set);
             let rest = Repeat { min: repeat.min - 1, max: repeat.max.map(|max| max - 1), ..repeat.clone() };
-            Node::Concat(vec![exclude(&repeat.node, set)?, Node::Repeat(rest)])
+            *node = Node::Concat(vec![first, Node::Repeat(rest)]);
         }
-        _ => return None,
-    })
+        _ => {}
+    }
 }

@@ -130,6 +130,7 @@ fn look_around_works_on_bytes() {
     check(br"a(?!b)", b"abac", Some(&[b"a"]));
     check(br"foo\Kbar", b"foobar", Some(&[b"bar"]));
     check(br"(?=(.)).", b"\xff", Some(&[b"\xff", b"\xff"]));
+    check(br"(?:(?!b))+(?=a)*.", b"ba", Some(&[b"a"]));
     check(br"(?=a)[^\x80-\x8f]\b", b"a\xff", Some(&[b"a"]));
 }
 
@@ -143,6 +144,11 @@ fn possessive_parts_keep_what_they_took() {
     check(br"^\s*+[^;]+;", b"  ;", None);
     check(br"^\s*+(?:[^;]{2}|\d|(\s)x);", b"  ab;", Some(&[b"  ab;"]));
     check(br"^(?:a*+b?)*c", b"aabac", Some(&[b"aabac"]));
+    check(br"^(?:\s*+;\s*+(?:x|[^y]z|;?))*$", b" ; zz;; ", Some(&[b" ; zz;; "]));
+    check(br"^(?:\s*+;\s*+(?:x|[^y]z|;?))*$", b" ; zz ; x;; ;", Some(&[b" ; zz ; x;; ;"]));
+    check(br"^(?:\s*+;\s*+(?:x|[^y]z|;?))*$", b"; z", None);
+    check(br"['b]++\B[']*c", b"b''c", None);
+    check(br"(?:\Z)+a?(?:\b)*x", b"", None);
     check(br"\R.", b"\r\n", None);
     check(br"a\Rb", b"a\r\nb", Some(&[b"a\r\nb"]));
     check(br"\d++$", b"a123", Some(&[b"123"]));
@@ -164,6 +170,8 @@ fn what_is_regular_goes_to_the_linear_engine() {
         br"(?m)^a",
         br"(a|b){2,3}\b",
         br"a++",
+        br"[^a]++\s*?['x]*?\s*?a",
+        br"(?:\s*+;\s*+(?:x|[^y]z|;?))*$",
     ] {
         check_linear(pattern, true);
     }

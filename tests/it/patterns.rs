@@ -1,0 +1,101 @@
+//! The operators of both CRS versions: every argument without a macro makes a matcher.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use portcullis::seclang::ast::DirectiveKind;
+use portcullis::seclang::parser::parse_text;
+use portcullis::seclang::source::Loader;
+use portcullis::vocab::operators::{BuildContext, OperatorKind, find};
+use portcullis::vocab::pcre::Pattern;
+
+use crate::shared;
+
+/// Reads the files of one folder.
+struct Rules(PathBuf);
+
+impl Loader for Rules {
+    fn read(&self, path: &str) -> Result<Vec<u8>, String> {
+        std::fs::read(path).map_err(|error| error.to_string())
+    }
+
+    fn glob(&self, _: &str) -> Result<Vec<String>, String> {
+        let entries = std::fs::read_dir(&self.0).map_err(|error| error.to_string())?;
+        let paths = entries.filter_map(|entry| entry.ok()?.path().into_os_string().into_string().ok());
+        Ok(paths.filter(|path| path.ends_with(".conf")).collect())
+    }
+}
+
+/// Data files from the folder; warnings are kept.
+struct Context<'f> {
+    folder: &'f Path,
+    warnings: Vec<String>,
+}
+
+impl BuildContext for Context<'_> {
+    fn data_file(&mut self, name: &str) -> Result<Vec<u8>, String> {
+        std::fs::read(self.folder.join(name)).map_err(|error| error.to_string())
+    }
+
+    fn match_limit(&self) -> usize {
+        10_000
+    }
+
+    fn warn(&mut self, message: String) {
+        self.warnings.push(message);
+    }
+}
+
+/// All operators of the version: name and argument.
+fn operators(folder: &Path) -> Vec<(String, Vec<u8>)> {
+    let parsed = parse_text(&Rules(folder.to_owned()), "entry.conf", b"Include *.conf");
+    let operators = parsed.program.directives.into_iter().filter_map(|directive| match directive.kind {
+        DirectiveKind::Rule { operator, .. } => Some((operator.name.node, operator.argument.node)),
+        _ => None,
+    });
+    operators.collect()
+}
+
+/// Builds every operator; checks how many `@rx` there are and which of their patterns need backtracking, given by a
+/// text each holds.
+fn check(version: &str, patterns: usize, macros: usize, backtracking: &[&str]) {
+    let Some(folder) = shared::folder(&format!("crs/{version}/rules")) else { return };
+    let mut context = Context { folder: &folder, warnings: Vec::new() };
+    let (mut built, mut expanded_later, mut slow) = (BTreeMap::<String, usize>::new(), 0, Vec::new());
+    for (name, argument) in operators(&folder) {
+        let entry = find(&name).unwrap_or_else(|| panic!("@{name} is not known"));
+        let OperatorKind::Build(build) = entry.kind else { continue };
+        *built.entry(entry.name.to_owned()).or_default() += 1;
+        if argument.windows(2).any(|pair| pair == b"%{") {
+            expanded_later += 1;
+            continue;
+        }
+        // A pattern is compiled once, in the way that tells which engine took it.
+        let result = match entry.name {
+            "rx" => Pattern::new(&argument, context.match_limit()).map(|pattern| {
+                if !pattern.is_linear() {
+                    slow.push(argument.escape_ascii().to_string());
+                }
+            }),
+            _ => build(&argument, &mut context).map(drop),
+        };
+        result.unwrap_or_else(|error| panic!("@{name} {}: {error:?}", argument.escape_ascii()));
+    }
+    println!("{version}: built {built:?}, with macros {expanded_later}, warnings {:?}", context.warnings);
+    assert_eq!(built.get("rx"), Some(&patterns));
+    assert_eq!(expanded_later, macros);
+    assert_eq!(slow.len(), backtracking.len(), "{slow:#?}");
+    for text in backtracking {
+        assert!(slow.iter().any(|pattern| pattern.contains(text)), "no pattern with `{text}` needs backtracking");
+    }
+}
+
+#[test]
+fn crs_4_is_linear_throughout() {
+    check("4.28.0", 318, 0, &[]);
+}
+
+#[test]
+fn crs_3_needs_backtracking_for_three_patterns() {
+    check("3.3.10", 266, 1, &["(?<!&(?:[aAoOuUyY]uml)", r"\\b\\1\\b", r"<\\?(?!xml)"]);
+}
