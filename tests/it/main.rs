@@ -12,6 +12,8 @@ mod crs;
 mod engine;
 #[cfg(test)]
 mod patterns;
+#[cfg(feature = "server")]
+mod rules;
 mod seclang;
 #[cfg(test)]
 mod shared;
