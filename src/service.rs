@@ -31,7 +31,7 @@ use self::limits::Gate;
 use self::reload::History;
 use self::snapshot::{Active, Snapshot};
 
-pub use self::limits::Pass;
+pub use self::limits::{Pass, WORK_LIMIT};
 pub use self::reload::Watch;
 pub use self::snapshot::LoadRules;
 

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 /// Units of work (bytes given to operators and transformations) after which an evaluation gives up. Far above what the
 /// largest body that is inspected costs under CRS at paranoia level 4; the deadline is what usually ends an evaluation.
-pub(super) const WORK_LIMIT: u64 = 4 << 30;
+pub const WORK_LIMIT: u64 = 4 << 30;
 
 /// Calls that may be in flight at once, whatever they carry.
 pub(super) const MAX_CALLS: usize = 4096;
