@@ -3,9 +3,13 @@
 //! Knows no protobuf and no proxy's HTTP. Nothing here waits: `decide` is CPU work on the caller's thread, and a door
 //! that must not block runs it where blocking is allowed.
 
+mod audit;
+mod cache;
+mod counts;
 mod failure;
 mod ids;
 mod limits;
+mod metrics;
 pub mod policy;
 mod reload;
 mod scratch;
@@ -23,11 +27,14 @@ use std::time::{Duration, Instant, SystemTime};
 use arc_swap::ArcSwap;
 
 use crate::config::{BodyPolicy, Config, DEFAULT_POLICY, Expose, Mode};
-use crate::engine::{self, Inputs};
+use crate::engine::{self, Inputs, Scratch};
 use crate::model::{Outcome, Request};
 
+use self::audit::Audit;
+use self::cache::{Cache, FingerprintKey, Lookup};
 use self::ids::Ids;
 use self::limits::Gate;
+use self::metrics::Metrics;
 use self::reload::History;
 use self::snapshot::{Active, Snapshot};
 
@@ -130,6 +137,18 @@ pub enum Answer {
     },
 }
 
+impl Answer {
+    /// The name in logs: `allow`, `deny`, `redirect`, `error`.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Deny { .. } => "deny",
+            Self::Redirect { .. } => "redirect",
+            Self::Failure { .. } => "error",
+        }
+    }
+}
+
 /// A decision, ready to be put into a proxy's words.
 #[derive(Clone, Debug)]
 pub struct Decision {
@@ -154,12 +173,22 @@ pub struct Decision {
 /// The service: policies, caches, counters. Shared by all doors.
 pub struct Service {
     snapshot: ArcSwap<Snapshot>,
-    sources: Sources,
-    ids: Ids,
+    parts: Parts,
     gate: Gate,
     draining: AtomicBool,
     history: History,
     started: Instant,
+}
+
+/// What outlives a generation.
+struct Parts {
+    sources: Sources,
+    ids: Ids,
+    fingerprints: FingerprintKey,
+    /// Tells this process from others in the audit log.
+    server_id: String,
+    metrics: Metrics,
+    audit: Audit,
 }
 
 impl fmt::Debug for Service {
@@ -210,6 +239,15 @@ enum Judged {
     Failed(FailureKind),
 }
 
+/// What an evaluation came to, and how long it took.
+struct Fresh(Arc<Outcome>, Duration);
+
+impl From<Fresh> for Judged {
+    fn from(Fresh(outcome, evaluation): Fresh) -> Self {
+        Self::Spoken { outcome, cached: false, evaluation }
+    }
+}
+
 impl Service {
     /// A service with this configuration and the rule sets it names.
     ///
@@ -225,14 +263,12 @@ impl Service {
     /// Every error in the configuration, or in the rules of every policy.
     pub fn start(sources: Sources) -> Result<Self, StartError> {
         let failed = |messages| StartError { messages };
-        let mut key = [0; 16];
-        getrandom::fill(&mut key).map_err(|error| failed(vec![format!("no random numbers: {error}")]))?;
-        let config = (sources.config)().map_err(failed)?;
-        let snapshot = Snapshot::load(config, 1, &sources.rules).map_err(failed)?;
+        let parts = Parts::new(sources).map_err(|error| failed(vec![format!("no random numbers: {error}")]))?;
+        let config = (parts.sources.config)().map_err(failed)?;
+        let snapshot = Snapshot::load(config, 1, &parts).map_err(failed)?;
         Ok(Self {
             snapshot: ArcSwap::from_pointee(snapshot),
-            sources,
-            ids: Ids::new(&key),
+            parts,
             gate: Gate::default(),
             draining: AtomicBool::new(false),
             history: History::default(),
@@ -247,22 +283,33 @@ impl Service {
             return self.fail(call.policy, FailureKind::UnknownPolicy);
         };
         let now_micros = now_micros();
-        let request_id = self.ids.next(now_micros);
+        let request_id = self.parts.ids.next(now_micros);
         let judged = match active.policy.mode {
             Mode::Off => Judged::Off,
             Mode::Block | Mode::Detect => active.judge(call, now_micros, &request_id),
         };
-        active.decision(judged, request_id)
+        let decision = active.decision(judged, request_id);
+        self.count_failure(&decision);
+        active.note(call, &decision, now_micros, &self.parts.server_id);
+        decision
     }
 
     /// A decision for a call that could not be turned into a request, or that was shed: the failure policy's answer.
     /// Counts the failure.
     pub fn fail(&self, policy: Option<&str>, kind: FailureKind) -> Decision {
         let snapshot = self.snapshot.load();
-        let request_id = self.ids.next(now_micros());
-        match snapshot.policy(policy).or_else(|| snapshot.policy(None)) {
+        let request_id = self.parts.ids.next(now_micros());
+        let decision = match snapshot.policy(policy).or_else(|| snapshot.policy(None)) {
             Some(active) => active.decision(Judged::Failed(kind), request_id),
             None => Decision::closed(kind, request_id),
+        };
+        self.count_failure(&decision);
+        decision
+    }
+
+    fn count_failure(&self, decision: &Decision) {
+        if let Answer::Failure { kind, open } = decision.answer {
+            self.parts.metrics.failure(kind, open);
         }
     }
 
@@ -286,6 +333,30 @@ impl Service {
     pub fn drain(&self) {
         self.draining.store(true, Ordering::Relaxed);
     }
+
+    /// Waits until all audit records are with the operating system; for the end of a shutdown. Blocks.
+    pub fn flush(&self) {
+        self.parts.audit.flush();
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        self.flush();
+    }
+}
+
+impl Parts {
+    fn new(sources: Sources) -> Result<Self, getrandom::Error> {
+        Ok(Self {
+            sources,
+            ids: Ids::new(&random()?),
+            fingerprints: FingerprintKey::new(random()?),
+            server_id: format!("{:032x}", u128::from_le_bytes(random()?)),
+            metrics: Metrics::default(),
+            audit: Audit::default(),
+        })
+    }
 }
 
 impl Active {
@@ -303,19 +374,61 @@ impl Active {
             work_limit: limits::WORK_LIMIT,
             expired: &expired,
         };
-        catch_unwind(AssertUnwindSafe(|| self.evaluate(&call.request, &inputs))).unwrap_or_else(|panic| {
+        catch_unwind(AssertUnwindSafe(|| self.remembered_or_fresh(call, &inputs))).unwrap_or_else(|panic| {
             tracing::error!(request_id, policy = &*self.name, panic = panic_text(&*panic), "panic while evaluating");
             Judged::Failed(FailureKind::Panic)
         })
     }
 
-    fn evaluate(&self, request: &Request<'_>, inputs: &Inputs<'_>) -> Judged {
-        let began = Instant::now();
+    /// A panic loses the scratch, whose state is then unknown.
+    fn remembered_or_fresh(&self, call: &Call<'_>, inputs: &Inputs<'_>) -> Judged {
         let mut scratch = self.scratches.take();
-        let mut outcome = engine::evaluate(&self.set.rules, request, inputs, &mut scratch);
+        let judged = match &self.cache {
+            Some(cache) => self.with_cache(cache, call, inputs, &mut scratch),
+            None => self.evaluate(&call.request, inputs, &mut scratch).into(),
+        };
         self.scratches.put(scratch);
+        judged
+    }
+
+    fn with_cache(&self, cache: &Cache, call: &Call<'_>, inputs: &Inputs<'_>, scratch: &mut Scratch) -> Judged {
+        let place = match cache.look_up(call, &self.set.rules, scratch) {
+            Lookup::Hit(outcome) => return Judged::Spoken { outcome, cached: true, evaluation: Duration::ZERO },
+            Lookup::Miss(place) => Some(place),
+            Lookup::Bypass => None,
+        };
+        let fresh = self.evaluate(&call.request, inputs, scratch);
+        if let Some(place) = place {
+            cache.store(place, call, &self.set.rules, &fresh.0, scratch);
+        }
+        fresh.into()
+    }
+
+    fn evaluate(&self, request: &Request<'_>, inputs: &Inputs<'_>, scratch: &mut Scratch) -> Fresh {
+        let began = Instant::now();
+        let mut outcome = engine::evaluate(&self.set.rules, request, inputs, scratch);
         policy::settle(&mut outcome, &self.policy);
-        Judged::Spoken { outcome: Arc::new(outcome), cached: false, evaluation: began.elapsed() }
+        Fresh(Arc::new(outcome), began.elapsed())
+    }
+
+    /// Counts a decision and writes it to the audit log, if it is to stand there.
+    fn note(&self, call: &Call<'_>, decision: &Decision, now_micros: i64, server_id: &str) {
+        self.metrics.decided(call.door, &call.request, decision, self.policy.body.limit);
+        let Some(writer) = &self.audit else { return };
+        if !audit::wanted(self.policy.audit.when, decision) {
+            return;
+        }
+        let entry = audit::Entry { call, decision, policy: &self.policy, rules: &self.set.name, server_id, now_micros };
+        // The verdict stands whatever happens to its record.
+        match catch_unwind(AssertUnwindSafe(|| entry.to_json())) {
+            Ok(record) => writer.write(record),
+            Err(panic) => tracing::error!(panic = panic_text(&*panic), "panic while writing an audit record"),
+        }
+    }
+
+    /// Verdicts remembered, and the memory they take.
+    fn cache_size(&self) -> (u64, u64) {
+        self.cache.as_ref().map(Cache::size).unwrap_or_default()
     }
 
     fn decision(&self, judged: Judged, request_id: String) -> Decision {
@@ -355,6 +468,12 @@ impl Decision {
             expose: Expose::None,
         }
     }
+}
+
+fn random() -> Result<[u8; 16], getrandom::Error> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes)?;
+    Ok(bytes)
 }
 
 fn now_micros() -> i64 {

@@ -183,7 +183,7 @@ pub(super) fn size(text: &str, low: u64, high: u64) -> Option<u64> {
 /// In the largest binary unit that divides it.
 pub(super) fn size_text(size: u64) -> String {
     let units = [("GiB", 1u64 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
-    match units.iter().find(|(_, factor)| size > 0 && size % factor == 0) {
+    match units.iter().find(|(_, factor)| size > 0 && size.is_multiple_of(*factor)) {
         Some((unit, factor)) => format!("{}{unit}", size / factor),
         None => size.to_string(),
     }
@@ -205,7 +205,7 @@ pub(super) fn duration(text: &str) -> Option<Duration> {
 pub(super) fn duration_text(duration: Duration) -> String {
     let micros = duration.as_micros();
     let units = [("h", 3_600_000_000u128), ("m", 60_000_000), ("s", 1_000_000), ("ms", 1000)];
-    match units.iter().find(|(_, factor)| micros > 0 && micros % factor == 0) {
+    match units.iter().find(|(_, factor)| micros > 0 && micros.is_multiple_of(*factor)) {
         Some((unit, factor)) => format!("{}{unit}", micros / factor),
         None => format!("{micros}us"),
     }

@@ -59,7 +59,7 @@ impl Service {
     pub fn reload(&self) -> Result<u64, StartError> {
         let _turn = locked(&self.history.turn);
         let generation = self.snapshot.load().generation + 1;
-        let loaded = (self.sources.config)().and_then(|config| self.load(config, generation));
+        let loaded = (self.parts.sources.config)().and_then(|config| Snapshot::load(config, generation, &self.parts));
         match loaded {
             Ok(snapshot) => {
                 self.snapshot.store(Arc::new(snapshot));
@@ -75,8 +75,9 @@ impl Service {
         }
     }
 
-    fn load(&self, config: crate::config::Config, generation: u64) -> Result<Snapshot, Vec<String>> {
-        Snapshot::load(config, generation, &self.sources.rules)
+    /// Opens the audit log's files anew, after a log rotation has moved them.
+    pub fn reopen_logs(&self) {
+        self.parts.audit.reopen();
     }
 
     /// The files that the running rules were read from, for [`Watch`].

@@ -1,11 +1,16 @@
 //! One generation of the service: every policy with its rules loaded. Immutable; a reload makes a new one.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::sync::Arc;
 
-use crate::config::{Config, DEFAULT_POLICY, Policy};
+use crate::config::{AuditTarget, Config, DEFAULT_POLICY, Policy};
 use crate::sets::{LoadError, LoadedSet};
 
+use super::Parts;
+use super::audit::Writer;
+use super::cache::Cache;
+use super::metrics::PolicyMetrics;
 use super::scratch::Pool;
 
 /// Loads the rules of a policy; [`crate::sets::load`] but in tests.
@@ -26,6 +31,9 @@ pub(super) struct Active {
     pub(super) policy: Policy,
     pub(super) set: LoadedSet,
     pub(super) scratches: Pool,
+    pub(super) cache: Option<Cache>,
+    pub(super) audit: Option<Arc<Writer>>,
+    pub(super) metrics: Arc<PolicyMetrics>,
 }
 
 impl Snapshot {
@@ -33,16 +41,15 @@ impl Snapshot {
     ///
     /// # Errors
     /// The messages of every policy that does not load, not only the first.
-    pub(super) fn load(config: Config, generation: u64, rules: &LoadRules) -> Result<Self, Vec<String>> {
+    pub(super) fn load(config: Config, generation: u64, parts: &Parts) -> Result<Self, Vec<String>> {
         let mut policies = BTreeMap::new();
         let mut errors = Vec::new();
         for (name, policy) in config.policies {
-            match rules(&policy) {
-                Ok(set) => {
-                    let active = Active::new(&name, generation, policy, set);
+            match Active::load(&name, generation, policy, parts) {
+                Ok(active) => {
                     policies.insert(name, active);
                 }
-                Err(error) => errors.extend(error.messages),
+                Err(messages) => errors.extend(messages),
             }
         }
         if errors.is_empty() { Ok(Self { generation, policies }) } else { Err(errors) }
@@ -55,7 +62,20 @@ impl Snapshot {
 }
 
 impl Active {
-    fn new(name: &str, generation: u64, policy: Policy, set: LoadedSet) -> Self {
-        Self { name: name.into(), generation, policy, set, scratches: Pool::new() }
+    fn load(name: &str, generation: u64, policy: Policy, parts: &Parts) -> Result<Self, Vec<String>> {
+        let set = (parts.sources.rules)(&policy).map_err(|error| error.messages)?;
+        let audit = parts.audit.writer(&policy).map_err(|error| vec![audit_error(name, &policy, &error)])?;
+        let metrics = parts.metrics.policy(name);
+        let cache = Cache::new(&policy, &set.rules, parts.fingerprints, Arc::clone(&metrics.cache));
+        let scratches = Pool::new();
+        Ok(Self { name: name.into(), generation, policy, set, scratches, cache, audit, metrics })
     }
+}
+
+fn audit_error(name: &str, policy: &Policy, error: &io::Error) -> String {
+    let target = match &policy.audit.to {
+        AuditTarget::Stdout => "standard output".to_owned(),
+        AuditTarget::File(path) => format!("`{}`", path.display()),
+    };
+    format!("policies.{name}.audit.to: {target} cannot be opened: {error}")
 }

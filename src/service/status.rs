@@ -30,6 +30,9 @@ impl Service {
 
 fn policy(active: &Active) -> Value {
     let set = &active.set;
+    let footprint = set.rules.footprint();
+    let whole = |(name, reason): &(Vec<u8>, String)| (String::from_utf8_lossy(name).into_owned(), json!(reason));
+    let (entries, bytes) = active.cache_size();
     json!({
         "mode": active.policy.mode.name(),
         "on_error": active.policy.on_error.name(),
@@ -40,6 +43,14 @@ fn policy(active: &Active) -> Value {
             "verified": set.verified,
             "loaded": set.rule_count,
             "warnings": set.warnings,
+        },
+        "cache": {
+            "enabled": active.cache.is_some(),
+            "entries": entries,
+            "bytes": bytes,
+            "uncacheable": footprint.uncacheable,
+            "all_headers_read_whole": footprint.all_headers_whole,
+            "headers_read_whole": footprint.whole_headers.iter().map(whole).collect::<serde_json::Map<_, _>>(),
         },
     })
 }
