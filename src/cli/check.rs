@@ -77,8 +77,9 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     let policy = policy(args)?;
     let items = read_all(&args.files)?;
     let set = sets::load(&policy).map_err(|error| anyhow::anyhow!(error.messages.join("\n")))?;
-    for warning in &set.warnings {
-        writeln!(io::stderr(), "{warning}")?;
+    if !set.warnings.is_empty() {
+        let count = set.warnings.len();
+        writeln!(io::stderr(), "{}: {count} warnings; `portcullis rules lint` shows them", set.name)?;
     }
     let denied = judge_all(&items, &set.rules, &policy, args)?;
     Ok(if denied && args.fail_on_deny { Exit::No } else { Exit::Fine })

@@ -49,8 +49,7 @@ pub(super) struct ScoreReport {
 pub(super) struct RuleReport<'o> {
     pub(super) id: u32,
     pub(super) msg: String,
-    /// Empty when the rule has none.
-    pub(super) severity: &'static str,
+    pub(super) severity: Option<&'static str>,
     pub(super) phase: u8,
     pub(super) tags: &'o [String],
     pub(super) matches: Vec<MatchReport>,
@@ -161,7 +160,7 @@ impl<'o> RuleReport<'o> {
         Self {
             id: info.id.get(),
             msg: readable(&rule.msg),
-            severity: info.severity.map_or("", Severity::name),
+            severity: info.severity.map(Severity::name),
             phase: info.phase.number(),
             tags: rule.tags(),
             matches: matches.collect(),

@@ -45,8 +45,7 @@ fn shown(said: &Said<'_>) -> String {
 }
 
 fn write_rule(out: &mut impl Write, rule: &RuleReport<'_>) -> io::Result<()> {
-    let severity = if rule.severity.is_empty() { "-" } else { rule.severity };
-    writeln!(out, "  {} {severity} {}", rule.id, printable(&rule.msg))?;
+    writeln!(out, "  {} {} {}", rule.id, rule.severity.unwrap_or("-"), printable(&rule.msg))?;
     if let Some(why) = &rule.why {
         write!(out, "      at {}:{}, phase {}", why.file, why.line, rule.phase)?;
         if let Some(level) = why.paranoia {

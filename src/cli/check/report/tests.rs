@@ -34,6 +34,13 @@ fn rule(id: u32, severity: Severity, level: u8, matched: (&str, &[u8])) -> RuleM
     }
 }
 
+/// A `SecAction` that is logged.
+fn action(id: u32) -> RuleMatch {
+    let rule = rule(id, Severity::Info, 1, ("", b""));
+    let info = RuleInfo { severity: None, ..(*rule.info).clone() };
+    RuleMatch { info: Arc::new(info), expanded_tags: Some(Vec::new()), ..rule }
+}
+
 fn judged(verdict: Verdict) -> Judged {
     let outcome = Outcome {
         verdict,
@@ -43,6 +50,7 @@ fn judged(verdict: Verdict) -> Judged {
             rule(942_100, Severity::Critical, 1, ("ARGS:q", b"1' or 1=1")),
             rule(920_100, Severity::Warning, 2, ("REQUEST_LINE", b"\xff\x1b[2J\xc3\xbc")),
             RuleMatch { log: false, ..rule(900_001, Severity::Critical, 3, ("TX:x", b"")) },
+            action(980_170),
         ],
         not_inspected: vec![NotInspected::BodyPartial],
         faults: Vec::new(),
@@ -76,7 +84,8 @@ fn json_is_the_contract() {
         r#""rules":[{"id":942100,"msg":"An attack","severity":"CRITICAL","phase":2,"#,
         r#""tags":["attack","paranoia-level/1"],"matches":[{"variable":"ARGS:q","value":"1' or 1=1"}]},"#,
         r#"{"id":920100,"msg":"An attack","severity":"WARNING","phase":2,"tags":["attack","paranoia-level/2"],"#,
-        r#""matches":[{"variable":"REQUEST_LINE","value":"\\xff\u001b[2Jü"}]}],"#,
+        r#""matches":[{"variable":"REQUEST_LINE","value":"\\xff\u001b[2Jü"}]},"#,
+        r#"{"id":980170,"msg":"An attack","severity":null,"phase":2,"tags":[],"matches":[]}],"#,
         r#""not_inspected":["body_partial"],"eval_us":12}"#,
     );
     assert_eq!(json(&judged(deny()), &Policy::default(), false), expected);
@@ -145,6 +154,7 @@ fn text_is_for_people() {
         "      ARGS:q = 1' or 1=1",
         "  920100 WARNING An attack",
         r"      REQUEST_LINE = \xff\u{1b}[2Jü",
+        "  980170 - An attack",
         "  not inspected: body_partial",
     ];
     assert_eq!(text(&judged(deny()), &Policy::default(), false), expected);
