@@ -35,7 +35,8 @@ pub(super) fn of(rules: &[Rule]) -> Footprint {
 
 fn note_variable(footprint: &mut Footprint, variable: Variable) {
     match variable {
-        Variable::RemoteAddr | Variable::RemoteHost | Variable::RemotePort => footprint.remote_addr = true,
+        Variable::RemoteAddr | Variable::RemoteHost => footprint.remote_addr = true,
+        Variable::RemotePort => footprint.remote_port = true,
         Variable::ServerAddr | Variable::ServerPort => footprint.server_addr = true,
         Variable::FullRequest | Variable::FullRequestLength => footprint.all_headers_whole = true,
         _ => {}

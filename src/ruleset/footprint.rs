@@ -3,8 +3,10 @@
 /// The parts of a request that the rules can read, beyond those every cache key holds (method, target, host).
 #[derive(Clone, Default, Debug)]
 pub struct Footprint {
-    /// Some rule reads the client's address or port.
+    /// Some rule reads the client's address.
     pub remote_addr: bool,
+    /// Some rule reads the client's port, which differs from connection to connection.
+    pub remote_port: bool,
     /// Some rule reads the address or port the client connected to.
     pub server_addr: bool,
     /// Why nothing may be cached at all, when that is so.

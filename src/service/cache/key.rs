@@ -58,6 +58,8 @@ impl FingerprintKey {
         }
         if footprint.remote_addr {
             inputs.address(request.remote_addr);
+        }
+        if footprint.remote_port {
             inputs.number(request.remote_port.into());
         }
         inputs.address(request.server_addr);

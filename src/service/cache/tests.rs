@@ -331,7 +331,7 @@ fn the_weight_grows_with_what_is_kept() {
 
 #[test]
 fn keys_tell_every_boundary_apart() {
-    let footprint = crate::ruleset::Footprint { remote_addr: true, ..Default::default() };
+    let footprint = crate::ruleset::Footprint { remote_addr: true, remote_port: true, ..Default::default() };
     let headers = |list: &'static [(&'static str, &'static str)]| -> Vec<Header<'static>> {
         list.iter().map(|(name, value)| Header { name: name.as_bytes(), value: value.as_bytes() }).collect()
     };
