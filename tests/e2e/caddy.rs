@@ -52,7 +52,16 @@ fn caddy(program: &Path, dir: &Path) -> Command {
 
 fn front<'f>(caddy: &Caddy, sidecar: &'f Sidecar, backend: &'f Backend) -> Front<'f> {
     let bodies = Bodies::Withheld;
-    Front { port: caddy.port, sidecar, backend, bodies, raw_targets: true, client: "127.0.0.1", failed: 503 }
+    Front {
+        port: caddy.port,
+        sidecar,
+        backend,
+        bodies,
+        raw_targets: true,
+        forwards: true,
+        client: "127.0.0.1",
+        failed: 503,
+    }
 }
 
 /// The suite.

