@@ -27,7 +27,7 @@ use std::sync::Arc;
 
 pub use judge::Expected;
 pub use load::{Suite, load};
-pub use request::{Input, Message};
+pub use request::{Completion, Input, Message};
 pub use run::{Status, TestResult, run};
 
 /// Something wrong with a test or overrides file.

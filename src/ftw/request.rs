@@ -1,6 +1,6 @@
 //! What a stage sends, byte for byte as the runner of the CRS sends it.
 //!
-//! That runner rewrites a message before it sends it (unless `autocomplete_headers: false`): it adds headers,
+//! That runner rewrites a message before it sends it (unless `autocompletion: Completion::Off`): it adds headers,
 //! form-encodes bodies that look unencoded, and gives multipart bodies the line ends HTTP asks for. The tests' expected
 //! results depend on it.
 
@@ -26,8 +26,19 @@ pub struct Message {
     pub headers: Vec<(String, String)>,
     /// The body.
     pub data: Vec<u8>,
-    /// Whether missing headers are added and the body is form-encoded.
-    pub complete_headers: bool,
+    /// What is added before it is sent.
+    pub completion: Completion,
+}
+
+/// What the runner adds to a message of its own accord.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Completion {
+    /// Nothing: the message is sent as the test gives it.
+    Off,
+    /// Missing headers, and form-encoding; a length only where there is a body. So did the runner of CRS 3.3's time.
+    Bodies,
+    /// The same, and a length of 0 where the method may have a body.
+    Methods,
 }
 
 impl Input {
@@ -44,7 +55,7 @@ impl Message {
     fn bytes(&self) -> Vec<u8> {
         let mut headers = self.headers.clone();
         let mut data = self.data.clone();
-        if self.complete_headers && !data.is_empty() {
+        if self.completion != Completion::Off && !data.is_empty() {
             if !has(&headers, "Content-Type") {
                 add(&mut headers, "Content-Type", FORM);
             }
@@ -55,10 +66,22 @@ impl Message {
         if content_types(&headers).any(|value| value.to_ascii_lowercase().contains("multipart/form-data;")) {
             data = crlf_line_ends(&data);
         }
-        if self.complete_headers {
-            complete(&mut headers, &self.method, data.len());
-        }
+        self.complete(&mut headers, data.len());
         self.assemble(&headers, &data)
+    }
+
+    fn complete(&self, headers: &mut Vec<(String, String)>, length: usize) {
+        let with_length = match self.completion {
+            Completion::Off => return,
+            Completion::Bodies => length > 0,
+            Completion::Methods => length > 0 || may_have_body(&self.method),
+        };
+        if !has(headers, "Connection") {
+            add(headers, "Connection", "close");
+        }
+        if with_length && !has(headers, "Content-Length") {
+            add(headers, "Content-Length", length.to_string());
+        }
     }
 
     fn assemble(&self, headers: &[(String, String)], data: &[u8]) -> Vec<u8> {
@@ -87,15 +110,6 @@ fn add(headers: &mut Vec<(String, String)>, name: &str, value: impl Into<String>
 
 fn content_types(headers: &[(String, String)]) -> impl Iterator<Item = &str> {
     headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("Content-Type")).map(|(_, value)| value.as_str())
-}
-
-fn complete(headers: &mut Vec<(String, String)>, method: &str, length: usize) {
-    if !has(headers, "Connection") {
-        add(headers, "Connection", "close");
-    }
-    if !has(headers, "Content-Length") && (length > 0 || may_have_body(method)) {
-        add(headers, "Content-Length", length.to_string());
-    }
 }
 
 /// The runner's own pattern, `^POST|PUT|PATCH|DELETE$`, which is wider than it looks.
@@ -191,16 +205,20 @@ mod tests {
             version: "HTTP/1.1".to_owned(),
             headers: headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
             data: data.as_bytes().to_vec(),
-            complete_headers: true,
+            completion: Completion::Methods,
         }
     }
 
     #[test]
     fn messages_are_completed_as_the_runner_does() {
         let multipart = [("Content-Type", "Multipart/Form-Data; boundary=x")];
-        let cases: [(Message, &str); 7] = [
+        let cases: [(Message, &str); 8] = [
             (message("GET", &[("Host", "h")], ""), "GET /p?q HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"),
             (message("POST", &[], ""), "POST /p?q HTTP/1.1\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"),
+            (
+                Message { completion: Completion::Bodies, ..message("POST", &[], "") },
+                "POST /p?q HTTP/1.1\r\nConnection: close\r\n\r\n",
+            ),
             (
                 message("POST", &[], "a=b c&d"),
                 "POST /p?q HTTP/1.1\r\nContent-Type: application/x-www-form-urlencoded\r\nConnection: close\r\n\
@@ -216,10 +234,10 @@ mod tests {
                  Content-Length: 7\r\n\r\n--x\r\n\r\n",
             ),
             (
-                Message { complete_headers: false, ..message("POST", &multipart, "a\n") },
+                Message { completion: Completion::Off, ..message("POST", &multipart, "a\n") },
                 "POST /p?q HTTP/1.1\r\nContent-Type: Multipart/Form-Data; boundary=x\r\n\r\na\r\n",
             ),
-            (Message { complete_headers: false, ..message("POST", &[], "a b") }, "POST /p?q HTTP/1.1\r\n\r\na b"),
+            (Message { completion: Completion::Off, ..message("POST", &[], "a b") }, "POST /p?q HTTP/1.1\r\n\r\na b"),
         ];
         for (message, expected) in cases {
             assert_eq!(String::from_utf8(Input::Message(message).bytes()).unwrap(), expected);

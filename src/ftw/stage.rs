@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use regex::Regex;
 
 use super::yaml::{Fields, Node, Reader};
-use super::{Expected, Input, Message, Stage, request};
+use super::{Completion, Expected, Input, Message, Stage, request};
 
 /// Reads a test's list of stages with `read_one`; a test without stages would pass unseen, so it is refused.
 pub(super) fn read_all(
@@ -21,8 +21,8 @@ pub(super) fn read_all(
     nodes.iter().filter_map(|node| read_one(node, reader)).collect()
 }
 
-/// Reads one stage.
-pub(super) fn read(node: &Node, reader: &mut Reader<'_>) -> Option<Stage> {
+/// Reads one stage; `completion` is what the runner of this schema adds unless told not to.
+pub(super) fn read(node: &Node, completion: Completion, reader: &mut Reader<'_>) -> Option<Stage> {
     let mut fields = reader.fields(node, "the stage");
     fields.ignore(&["description", "desc"]);
     let input = fields.take("input");
@@ -33,7 +33,7 @@ pub(super) fn read(node: &Node, reader: &mut Reader<'_>) -> Option<Stage> {
         return None;
     };
     let mut skip = None;
-    let input = read_input(input, reader, &mut skip)?;
+    let input = read_input(input, completion, reader, &mut skip)?;
     let expected = read_output(output, reader, &mut skip);
     if expected.is_empty() {
         skip.get_or_insert_with(|| "expects nothing that could fail".to_owned());
@@ -51,7 +51,12 @@ fn skip_if_server_needed(fields: &Fields<'_>, skip: &mut Option<String>) {
     }
 }
 
-fn read_input(node: &Node, reader: &mut Reader<'_>, skip: &mut Option<String>) -> Option<Input> {
+fn read_input(
+    node: &Node,
+    completion: Completion,
+    reader: &mut Reader<'_>,
+    skip: &mut Option<String>,
+) -> Option<Input> {
     let mut fields = reader.fields(node, "`input`");
     skip_if_server_needed(&fields, skip);
     fields.ignore(&NEEDS_SERVER);
@@ -67,7 +72,7 @@ fn read_input(node: &Node, reader: &mut Reader<'_>, skip: &mut Option<String>) -
         version: text(&mut fields, reader, "version").unwrap_or_else(|| "HTTP/1.1".to_owned()),
         headers: headers(&mut fields, reader),
         data: data(&mut fields, reader),
-        complete_headers: complete_headers(&mut fields, reader),
+        completion: if is_completed(&mut fields, reader) { completion } else { Completion::Off },
     };
     fields.finish(reader);
     if message.uri.starts_with("/reflect") {
@@ -118,7 +123,7 @@ fn data(fields: &mut Fields<'_>, reader: &mut Reader<'_>) -> Vec<u8> {
 }
 
 /// `stop_magic` is the older, inverse name of `autocomplete_headers`.
-fn complete_headers(fields: &mut Fields<'_>, reader: &mut Reader<'_>) -> bool {
+fn is_completed(fields: &mut Fields<'_>, reader: &mut Reader<'_>) -> bool {
     let stop = fields.take("stop_magic").and_then(|node| reader.flag(node, "stop_magic"));
     let complete = fields.take("autocomplete_headers").and_then(|node| reader.flag(node, "autocomplete_headers"));
     complete.or(stop.map(|stop| !stop)).unwrap_or(true)

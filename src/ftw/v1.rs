@@ -1,7 +1,7 @@
 //! The schema of the CRS 3.3 tests: a `test_title` each, stages wrapped in `stage`, `log_contains` as a pattern.
 
 use super::yaml::{Node, Reader, Value};
-use super::{Test, TestName, stage};
+use super::{Completion, Test, TestName, stage};
 
 /// Whether the file is written in this schema: its first test has a `test_title` and no `test_id`.
 pub(super) fn is_v1(document: &Node) -> bool {
@@ -45,7 +45,7 @@ fn test(node: &Node, reader: &mut Reader<'_>) -> Option<Test> {
 
 fn wrapped(node: &Node, reader: &mut Reader<'_>) -> Option<super::Stage> {
     let mut fields = reader.fields(node, "the list of stages");
-    let stage = fields.take("stage").and_then(|node| stage::read(node, reader));
+    let stage = fields.take("stage").and_then(|node| stage::read(node, Completion::Bodies, reader));
     fields.finish(reader);
     stage
 }

@@ -1,7 +1,7 @@
 //! The present schema of the tests: `rule_id` once a file, numeric `test_id`, `log.expect_ids`.
 
 use super::yaml::{Node, Reader};
-use super::{Test, TestName, stage};
+use super::{Completion, Test, TestName, stage};
 
 /// Reads the tests of one file.
 pub(super) fn read(document: &Node, reader: &mut Reader<'_>, tests: &mut Vec<Test>) {
@@ -36,7 +36,9 @@ fn test(node: &Node, rule_id: u32, position: usize, reader: &mut Reader<'_>) -> 
         Some(node) => reader.number::<u32>(node, "test_id")?.to_string(),
         None => position.to_string(),
     };
-    let stages = stage::read_all(fields.take("stages"), node, reader, stage::read);
+    let stages = stage::read_all(fields.take("stages"), node, reader, |node, reader| {
+        stage::read(node, Completion::Methods, reader)
+    });
     fields.finish(reader);
     Some(Test { name: TestName { rule_id, test_id }, file: reader.file(), line: node.line, stages })
 }
