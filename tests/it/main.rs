@@ -15,6 +15,9 @@ mod command;
 mod crs;
 #[cfg(test)]
 #[cfg(feature = "server")]
+mod crs_table;
+#[cfg(test)]
+#[cfg(feature = "server")]
 mod engine;
 #[cfg(test)]
 mod patterns;
