@@ -153,9 +153,11 @@ impl ScoreReport {
 impl<'o> RuleReport<'o> {
     fn new(rule: &'o RuleMatch, outcome: &Outcome, explain: bool) -> Self {
         let info = &rule.info;
+        // An action that matches always (`SecAction`) has nothing it matched on.
         let matches = rule
             .matches
             .iter()
+            .filter(|matched| !matched.variable.is_empty())
             .map(|matched| MatchReport { variable: readable(&matched.variable), value: readable(&matched.value) });
         Self {
             id: info.id.get(),
