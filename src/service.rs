@@ -33,12 +33,11 @@ use crate::model::{Outcome, Request};
 use self::audit::Audit;
 use self::cache::{Cache, FingerprintKey, Lookup};
 use self::ids::Ids;
-use self::limits::Gate;
 use self::metrics::Metrics;
 use self::reload::History;
 use self::snapshot::{Active, Snapshot};
 
-pub use self::limits::{Pass, WORK_LIMIT};
+pub use self::limits::{Gate, Limits, Pass, WORK_LIMIT};
 pub use self::reload::Watch;
 pub use self::snapshot::LoadRules;
 
@@ -313,10 +312,10 @@ impl Service {
         }
     }
 
-    /// Lets a call in that holds this many body bytes, or sheds it: then [`Service::fail`] with
-    /// [`FailureKind::Overload`] is the answer. Hold the pass until the call has been answered.
-    pub fn admit(&self, body_bytes: usize) -> Option<Pass<'_>> {
-        self.gate.enter(body_bytes)
+    /// Lets a call in, or sheds it: then [`Service::fail`] with [`FailureKind::Overload`] is the answer. Hold the pass
+    /// until the call has been answered, and ask it for room before a body is read.
+    pub fn admit(&self) -> Option<Pass> {
+        self.gate.enter()
     }
 
     /// The body policy of a policy (its limit tells the doors how much to read).

@@ -14,17 +14,18 @@ pub mod client;
 pub mod ext_authz;
 pub mod forward_auth;
 pub mod front;
-pub mod gate;
 pub mod grpc;
 pub mod listen;
 pub mod original;
 pub mod protocol;
 
 use crate::config::BodyPolicy;
-use crate::service::{Call, Decision, FailureKind, Service};
+use crate::service::{Call, Decision, FailureKind, Pass, Service};
 
 /// Who decides. The doors are generic over it, so that their tests see what reaches the rules.
 pub trait Judge: Send + Sync + 'static {
+    /// Lets a call in; `None` when there are too many. The pass is held until the call is answered.
+    fn admit(&self) -> Option<Pass>;
     /// Decides about one request; CPU work without I/O.
     fn decide(&self, call: &Call<'_>) -> Decision;
     /// The failure policy's answer for a call that never became a request; counts it.
@@ -34,6 +35,10 @@ pub trait Judge: Send + Sync + 'static {
 }
 
 impl Judge for Service {
+    fn admit(&self) -> Option<Pass> {
+        self.admit()
+    }
+
     fn decide(&self, call: &Call<'_>) -> Decision {
         self.decide(call)
     }

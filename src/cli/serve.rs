@@ -30,7 +30,6 @@ use crate::transport::admin::Admin;
 use crate::transport::ext_authz::ExtAuthz;
 use crate::transport::forward_auth::ForwardAuth;
 use crate::transport::front::Front;
-use crate::transport::gate::Limits;
 use crate::transport::listen::Listener;
 use crate::transport::protocol::{Http1, Http2};
 
@@ -180,7 +179,7 @@ fn open(
     stop: &watch::Receiver<bool>,
     doors: &Runtime,
 ) -> Vec<JoinHandle<()>> {
-    let front = Arc::new(Front::new(Arc::clone(service), config.trusted_proxies.clone(), Limits::default()));
+    let front = Arc::new(Front::new(Arc::clone(service), config.trusted_proxies.clone()));
     let health = HealthServer::new(HealthService::from_health_reporter(health.clone()));
     let ext_authz = Http2(ExtAuthz::new(Arc::clone(&front), health));
     let forward_auth = Http1::new(ForwardAuth::new(front));

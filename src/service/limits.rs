@@ -2,6 +2,7 @@
 //!
 //! Knows no rules and no door.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
@@ -10,56 +11,90 @@ use std::time::Instant;
 pub const WORK_LIMIT: u64 = 4 << 30;
 
 /// Calls that may be in flight at once, whatever they carry.
-pub(super) const MAX_CALLS: usize = 4096;
+const MAX_CALLS: usize = 4096;
 
 /// Body bytes that calls in flight may hold together.
-pub(super) const MAX_BODY_BYTES: usize = 256 << 20;
+const MAX_BODY_BYTES: usize = 256 << 20;
 
 /// The earlier of the policy's deadline and the caller's.
 pub(super) fn deadline(policy: Instant, caller: Option<Instant>) -> Instant {
     caller.map_or(policy, |caller| caller.min(policy))
 }
 
+/// How much may be in flight at once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Limits {
+    /// Calls, whatever they carry.
+    pub calls: usize,
+    /// Bytes of bodies that these calls hold together.
+    pub bytes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { calls: MAX_CALLS, bytes: MAX_BODY_BYTES }
+    }
+}
+
 /// Counts calls and bytes in flight and refuses those that would be too many.
+#[derive(Clone, Default, Debug)]
+pub struct Gate {
+    limits: Limits,
+    counts: Arc<Counts>,
+}
+
 #[derive(Default, Debug)]
-pub(super) struct Gate {
+struct Counts {
     calls: AtomicUsize,
     bytes: AtomicUsize,
 }
 
 impl Gate {
-    /// Lets a call in that holds this many body bytes; `None` when it is to be shed.
-    pub(super) fn enter(&self, bytes: usize) -> Option<Pass<'_>> {
-        let pass = Pass { gate: self, bytes };
-        let calls = self.calls.fetch_add(1, Ordering::Relaxed);
-        let held = self.bytes.fetch_add(bytes, Ordering::Relaxed);
-        // A call alone in the house is let in however large it is: the doors bound the body.
-        let fits = calls < MAX_CALLS && (held == 0 || held.saturating_add(bytes) <= MAX_BODY_BYTES);
-        fits.then_some(pass)
+    /// A gate with these bounds.
+    pub fn new(limits: Limits) -> Self {
+        Self { limits, counts: Arc::default() }
+    }
+
+    /// Lets a call in; `None` when it is to be shed.
+    pub fn enter(&self) -> Option<Pass> {
+        let pass = Pass { gate: self.clone(), bytes: 0 };
+        let calls = self.counts.calls.fetch_add(1, Ordering::Relaxed);
+        (calls < self.limits.calls).then_some(pass)
     }
 
     /// Calls in flight.
     pub(super) fn calls(&self) -> usize {
-        self.calls.load(Ordering::Relaxed)
+        self.counts.calls.load(Ordering::Relaxed)
     }
 
     /// Body bytes in flight.
     pub(super) fn bytes(&self) -> usize {
-        self.bytes.load(Ordering::Relaxed)
+        self.counts.bytes.load(Ordering::Relaxed)
     }
 }
 
 /// A call's leave to be here; dropping it makes room.
 #[derive(Debug)]
-pub struct Pass<'g> {
-    gate: &'g Gate,
+pub struct Pass {
+    gate: Gate,
     bytes: usize,
 }
 
-impl Drop for Pass<'_> {
+impl Pass {
+    /// Asks for room for that many more body bytes, before they are read; `false` when there is none.
+    #[must_use]
+    pub fn hold(&mut self, bytes: usize) -> bool {
+        self.bytes = self.bytes.saturating_add(bytes);
+        let held = self.gate.counts.bytes.fetch_add(bytes, Ordering::Relaxed);
+        // A body alone in the house is let in however large it is: the doors bound it.
+        held == 0 || held.saturating_add(bytes) <= self.gate.limits.bytes
+    }
+}
+
+impl Drop for Pass {
     fn drop(&mut self) {
-        self.gate.calls.fetch_sub(1, Ordering::Relaxed);
-        self.gate.bytes.fetch_sub(self.bytes, Ordering::Relaxed);
+        self.gate.counts.calls.fetch_sub(1, Ordering::Relaxed);
+        self.gate.counts.bytes.fetch_sub(self.bytes, Ordering::Relaxed);
     }
 }
 
@@ -69,16 +104,16 @@ mod tests {
 
     #[test]
     fn the_gate_sheds_and_makes_room_again() {
-        let gate = Gate::default();
-        let first = gate.enter(MAX_BODY_BYTES + 1);
-        assert!(first.is_some(), "alone");
-        assert!(gate.enter(1).is_none());
-        assert_eq!((gate.calls(), gate.bytes()), (1, MAX_BODY_BYTES + 1));
-        drop(first);
-        assert!(gate.enter(1).is_some());
-        let all: Vec<_> = (0..MAX_CALLS).map(|_| gate.enter(0)).collect();
-        assert!(all.iter().all(Option::is_some));
-        assert!(gate.enter(0).is_none());
+        let gate = Gate::new(Limits { calls: 3, bytes: 10 });
+        let mut first = gate.enter().unwrap();
+        assert!(first.hold(11), "alone");
+        let mut second = gate.enter().unwrap();
+        assert!(!second.hold(1));
+        drop((first, second));
+        assert_eq!((gate.calls(), gate.bytes()), (0, 0));
+        let mut all: Vec<_> = (0..3).map(|_| gate.enter().unwrap()).collect();
+        assert!(gate.enter().is_none());
+        assert!(all[0].hold(4) && all[1].hold(6) && !all[2].hold(1));
         drop(all);
         assert_eq!((gate.calls(), gate.bytes()), (0, 0));
     }

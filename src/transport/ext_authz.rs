@@ -22,9 +22,8 @@ use tonic_health::server::HealthService;
 
 use super::Judge;
 use super::front::Front;
-use super::gate::Pass;
 use super::{answer, grpc};
-use crate::service::{Decision, Door, FailureKind};
+use crate::service::{Decision, Door, FailureKind, Pass};
 
 /// Generated from `proto/check_request.proto`.
 #[expect(missing_docs, reason = "generated; the .proto file documents it")]
@@ -71,7 +70,7 @@ impl<J: Judge> hyper::service::Service<Request<Incoming>> for ExtAuthz<J> {
         match request.uri().path() {
             CHECK => {
                 let times = Times::of(request.headers());
-                let pass = self.front.gate.enter();
+                let pass = self.front.judge.admit();
                 let front = Arc::clone(&self.front);
                 Box::pin(async move { Ok(check(&front, request.into_body(), times, pass).await.map(Body::new)) })
             }
@@ -108,8 +107,9 @@ fn margin(timeout: Duration) -> Duration {
 async fn check<J: Judge>(front: &Front<J>, body: Incoming, times: Times, pass: Option<Pass>) -> Response<grpc::Unary> {
     let decision = match pass {
         None => front.fail(None, FailureKind::Overload),
-        Some(_pass) => match receive(front, body, times).await {
-            Ok((message, _held)) => decide(front, message, times),
+        // The pass lives until the decision is made: the message is held that long.
+        Some(mut pass) => match receive(front, body, times, &mut pass).await {
+            Ok(message) => decide(front, message, times),
             Err(kind) => front.fail(None, kind),
         },
     };
@@ -119,9 +119,13 @@ async fn check<J: Judge>(front: &Front<J>, body: Incoming, times: Times, pass: O
     }
 }
 
-async fn receive<J: Judge>(front: &Front<J>, body: Incoming, times: Times) -> Result<(Bytes, Pass), FailureKind> {
-    let limit = front.body_limit(None) + MESSAGE_OVERHEAD;
-    let message = grpc::receive(body, limit, &front.gate);
+async fn receive<J: Judge>(
+    front: &Front<J>,
+    body: Incoming,
+    times: Times,
+    pass: &mut Pass,
+) -> Result<Bytes, FailureKind> {
+    let message = grpc::receive(body, front.body_limit(None) + MESSAGE_OVERHEAD, pass);
     tokio::time::timeout_at(times.patience(), message).await.unwrap_or(Err(FailureKind::Deadline))
 }
 

@@ -21,8 +21,7 @@ use self::request::{Read, Route};
 use super::Judge;
 use super::answer::{self, Reply};
 use super::front::Front;
-use super::gate::Pass;
-use crate::service::{Decision, Door, FailureKind};
+use crate::service::{Decision, Door, FailureKind, Pass};
 
 /// How long a body may take to arrive.
 const BODY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -62,7 +61,7 @@ impl<J: Judge> hyper::service::Service<Request<Incoming>> for ForwardAuth<J> {
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
 
     fn call(&self, request: Request<Incoming>) -> Self::Future {
-        let pass = self.front.gate.enter();
+        let pass = self.front.judge.admit();
         let door = self.clone();
         Box::pin(async move {
             let (call, body) = request.into_parts();
@@ -77,11 +76,11 @@ impl<J: Judge> ForwardAuth<J> {
             return plain(StatusCode::NOT_FOUND, "no such path: ask /verify, /verify/{policy} or /check/{policy}/...");
         };
         let policy = route.policy();
-        if pass.is_none() {
+        let Some(mut pass) = pass else {
             return response(&self.front.fail(policy, FailureKind::Overload));
-        }
+        };
         let limit = self.front.body_limit(policy);
-        let read = tokio::time::timeout(self.body_timeout, self.read(body, limit)).await;
+        let read = tokio::time::timeout(self.body_timeout, read(body, limit, &mut pass)).await;
         match read.unwrap_or(Err(FailureKind::Deadline)) {
             Ok(body) => response(&self.decide(route, call, &body, limit)),
             Err(kind) => response(&self.front.fail(policy, kind)),
@@ -97,18 +96,6 @@ impl<J: Judge> ForwardAuth<J> {
             Ok(self.front.judge.decide(&original.call(door, received, None)))
         })
     }
-
-    /// Reads a body up to the limit, counted at the gate before the first byte.
-    async fn read(&self, body: Incoming, limit: usize) -> Result<Collected, FailureKind> {
-        if body.is_end_stream() {
-            return Ok(Collected::default());
-        }
-        let announced = body.size_hint().upper().and_then(|size| usize::try_from(size).ok());
-        let held = self.front.gate.hold(announced.unwrap_or(limit).min(limit)).ok_or(FailureKind::Overload)?;
-        let mut collected = collect(body, limit).await?;
-        collected.held = Some(held);
-        Ok(collected)
-    }
 }
 
 /// A body as far as it was read.
@@ -116,10 +103,17 @@ impl<J: Judge> ForwardAuth<J> {
 struct Collected {
     bytes: Bytes,
     more: bool,
-    held: Option<Pass>,
 }
 
-async fn collect(mut body: Incoming, limit: usize) -> Result<Collected, FailureKind> {
+/// Reads a body up to the limit, for which there must be room.
+async fn read(mut body: Incoming, limit: usize, pass: &mut Pass) -> Result<Collected, FailureKind> {
+    if body.is_end_stream() {
+        return Ok(Collected::default());
+    }
+    let announced = body.size_hint().upper().and_then(|size| usize::try_from(size).ok());
+    if !pass.hold(announced.unwrap_or(limit).min(limit)) {
+        return Err(FailureKind::Overload);
+    }
     let (mut kept, mut size) = (BytesMut::new(), 0_usize);
     while size <= limit.saturating_add(DISCARD_AT_MOST) {
         let Some(frame) = body.frame().await else { break };
@@ -127,7 +121,7 @@ async fn collect(mut body: Incoming, limit: usize) -> Result<Collected, FailureK
         size = size.saturating_add(data.len());
         kept.extend_from_slice(data.get(..limit.saturating_sub(kept.len())).unwrap_or(&data));
     }
-    Ok(Collected { more: size > limit, bytes: kept.freeze(), held: None })
+    Ok(Collected { more: size > limit, bytes: kept.freeze() })
 }
 
 /// A decision in HTTP.

@@ -1,4 +1,4 @@
-//! What the doors share: who decides, whom to trust, how much at once. The one place where a call is turned away.
+//! What the doors share: who decides, whom to trust, and what is answered for a call that never became a request.
 //!
 //! Knows no wire format.
 
@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Judge;
-use super::gate::{Gate, Limits};
 use super::original::Refusal;
 use crate::config::{Expose, IpNet};
 use crate::service::{Answer, Decision, FailureKind};
@@ -19,14 +18,12 @@ pub struct Front<J> {
     pub judge: Arc<J>,
     /// Proxies whose `X-Forwarded-For` entries are believed.
     pub trusted: Vec<IpNet>,
-    /// What may be under way at once.
-    pub gate: Gate,
 }
 
 impl<J: Judge> Front<J> {
-    /// A front with these bounds.
-    pub fn new(judge: Arc<J>, trusted: Vec<IpNet>, limits: Limits) -> Self {
-        Self { judge, trusted, gate: Gate::new(limits) }
+    /// A front.
+    pub fn new(judge: Arc<J>, trusted: Vec<IpNet>) -> Self {
+        Self { judge, trusted }
     }
 
     /// The largest body a policy inspects; 0 when there is no such policy, whose calls fail anyway.

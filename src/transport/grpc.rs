@@ -13,13 +13,12 @@ use http_body_util::BodyExt;
 use hyper::body::{Body, Frame, SizeHint};
 use prost::Message;
 
-use super::gate::{Gate, Pass};
-use crate::service::FailureKind;
+use crate::service::{FailureKind, Pass};
 
 const PREFIX: usize = 5;
 
-/// Reads the one message of a unary call, at most `limit` bytes, and counts it at the gate.
-pub async fn receive<B>(mut body: B, limit: usize, gate: &Gate) -> Result<(Bytes, Pass), FailureKind>
+/// Reads the one message of a unary call, at most `limit` bytes, for which there must be room.
+pub async fn receive<B>(mut body: B, limit: usize, pass: &mut Pass) -> Result<Bytes, FailureKind>
 where
     B: Body<Data = Bytes> + Unpin,
 {
@@ -33,7 +32,9 @@ where
     if size > limit {
         return Err(FailureKind::Undecodable);
     }
-    let pass = gate.hold(size).ok_or(FailureKind::Overload)?;
+    if !pass.hold(size) {
+        return Err(FailureKind::Overload);
+    }
     while buffer.len() < PREFIX + size {
         buffer.push(data(&mut body).await?.ok_or(FailureKind::Undecodable)?);
     }
@@ -42,7 +43,7 @@ where
         let Some(more) = data(&mut body).await? else { break };
         buffer.push(more);
     }
-    if buffer.len() == PREFIX + size { Ok((buffer.into_message(), pass)) } else { Err(FailureKind::Undecodable) }
+    if buffer.len() == PREFIX + size { Ok(buffer.into_message()) } else { Err(FailureKind::Undecodable) }
 }
 
 /// The next bytes of a body; `None` at its end.

@@ -6,12 +6,11 @@ use std::time::{Duration, Instant};
 
 use portcullis::config::{Address, BodyPolicy, Expose, IpNet, OnFailure};
 use portcullis::model::{Body, Outcome, Score, Verdict};
-use portcullis::service::{Answer, Call, Decision, Door, FailureKind};
+use portcullis::service::{Answer, Call, Decision, Door, FailureKind, Gate, Limits, Pass};
 use portcullis::transport::Judge;
 use portcullis::transport::ext_authz::ExtAuthz;
 use portcullis::transport::forward_auth::ForwardAuth;
 use portcullis::transport::front::Front;
-use portcullis::transport::gate::Limits;
 use portcullis::transport::listen::Listener;
 use portcullis::transport::protocol::{Http1, Http2};
 use tokio::sync::watch;
@@ -90,6 +89,7 @@ pub(crate) struct Double {
     pub(crate) script: Mutex<Script>,
     pub(crate) expose: Mutex<Expose>,
     pub(crate) open: bool,
+    gate: Gate,
     seen: Mutex<Vec<Seen>>,
     pub(crate) failures: Mutex<Vec<(Option<String>, FailureKind)>>,
 }
@@ -151,6 +151,10 @@ fn outcome(verdict: Verdict) -> Outcome {
 }
 
 impl Judge for Double {
+    fn admit(&self) -> Option<Pass> {
+        self.gate.enter()
+    }
+
     fn decide(&self, call: &Call<'_>) -> Decision {
         self.seen.lock().unwrap().push(Seen::of(call));
         if self.body_policy(call.policy).is_none() {
@@ -224,10 +228,11 @@ impl Setup {
             script: Mutex::new(Script::Answer(Answer::Allow)),
             expose: Mutex::new(Expose::None),
             open: self.open,
+            gate: Gate::new(self.limits),
             seen: Mutex::default(),
             failures: Mutex::default(),
         });
-        let front = Arc::new(Front::new(Arc::clone(&judge), self.trusted, self.limits));
+        let front = Arc::new(Front::new(Arc::clone(&judge), self.trusted));
         let reporter = HealthReporter::new();
         let health = HealthServer::new(HealthService::from_health_reporter(reporter.clone()));
         let (stop, stopped) = watch::channel(false);
