@@ -40,7 +40,12 @@ impl<J: Judge> Front<J> {
             Ok(Err(Refusal::Failure(kind))) => self.fail(policy, kind),
             Ok(Err(Refusal::Malformed)) => {
                 let answer = Answer::Deny { status: 403, close: false };
-                Decision { answer, ..self.fail(policy, FailureKind::Undecodable) }
+                let decision = Decision { answer, ..self.fail(policy, FailureKind::Undecodable) };
+                tracing::debug!(
+                    request_id = decision.request_id,
+                    "the call describes no request that a proxy had let in"
+                );
+                decision
             }
             Err(_) => self.fail(policy, FailureKind::Panic),
         }

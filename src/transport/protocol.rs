@@ -30,6 +30,9 @@ const MAX_HEAD_BYTES: usize = (1 << 20) + (64 << 10);
 /// Envoy opens one connection per worker and sends everything over it.
 const MAX_STREAMS: u32 = 2048;
 
+/// How often a silent peer is asked whether it is still there.
+const PING_EVERY: Duration = Duration::from_secs(60);
+
 /// Streams that Envoy may reset before we saw them: it resets each check that timed out, so a slow moment makes many.
 const MAX_PENDING_RESETS: usize = 2048;
 
@@ -106,7 +109,7 @@ where
     {
         let mut builder = http2::Builder::new(TokioExecutor::new());
         builder.timer(TokioTimer::new()).max_concurrent_streams(MAX_STREAMS);
-        builder.max_pending_accept_reset_streams(MAX_PENDING_RESETS);
+        builder.max_pending_accept_reset_streams(MAX_PENDING_RESETS).keep_alive_interval(PING_EVERY);
         let connection = builder.serve_connection(io, self.0.clone());
         async move { finish_gracefully!(connection, stop) }
     }

@@ -75,7 +75,7 @@ pub fn original<'m>(
 ) -> Result<Original<'m>, Refusal> {
     match route {
         Route::Verify(policy) => verify(policy, &call.headers, read, trusted),
-        Route::Check(policy, target) => Ok(check(policy, target, call, read, limit, trusted)),
+        Route::Check(policy, target) => check(policy, target, call, read, limit, trusted),
     }
 }
 
@@ -105,7 +105,7 @@ fn check<'m>(
     read: Read<'m>,
     limit: usize,
     trusted: &[IpNet],
-) -> Original<'m> {
+) -> Result<Original<'m>, Refusal> {
     let (method, headers) = (call.method.as_str().as_bytes(), &call.headers);
     let marks = headers.get_all(PARTIAL_MARK).iter();
     let cut = marks.map(|mark| mark.as_bytes() != b"false").reduce(|left, right| left || right);
@@ -116,11 +116,11 @@ fn check<'m>(
         _ if cut.is_none() => Some(CHUNKED),
         _ => call_framing(headers).or(Some(CHUNKED)),
     };
-    let host = headers.get(header::HOST).map(header_value).unwrap_or_default();
-    let scheme = original::scheme(headers.get(PROTO).map(header_value).unwrap_or_default());
+    let host = only(headers, header::HOST.as_str())?.unwrap_or_default();
+    let scheme = original::scheme(only(headers, PROTO)?.unwrap_or_default());
     let hidden = |name: &HeaderName, _: &[u8]| is_framing(name) || name == header::HOST || *name == PARTIAL_MARK;
     let headers = lines(headers, host, framing, hidden);
-    finish(Some(policy), method, target.as_bytes(), scheme, host, headers, body, trusted)
+    Ok(finish(Some(policy), method, target.as_bytes(), scheme, host, headers, body, trusted))
 }
 
 const PARTIAL_MARK: HeaderName = HeaderName::from_static("x-envoy-auth-partial-body");

@@ -269,6 +269,16 @@ async fn the_http_flavour_of_envoy_takes_the_request_line() {
 }
 
 #[tokio::test]
+async fn the_http_flavour_refuses_two_hosts() {
+    let doors = Doors::open().await;
+    for twice in [&b"Host"[..], b"X-Forwarded-Proto"] {
+        let headers: Headers<'_> = vec![(b"Host", b"h"), (twice, b"https"), (twice, b"http")];
+        assert_eq!(http(&doors.http, &call("GET /check/shop/", &headers, b"")).await.status, 403);
+    }
+    assert_eq!(doors.judge.count(), 0);
+}
+
+#[tokio::test]
 async fn answers_are_plain_and_complete() {
     let doors = Doors::open().await;
     let ask = || async { http(&doors.http, &call("GET /verify", &described("GET", &[]), b"")).await };
