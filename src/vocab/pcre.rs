@@ -62,7 +62,7 @@ impl Pattern {
     /// # Errors
     /// The construct that neither engine takes, and its offset.
     pub fn new(pattern: &[u8], match_limit: usize) -> Result<Self, BuildError> {
-        let node = parser::parse(pattern)?.node;
+        let node = parser::parse(pattern)?;
         Ok(Self(match regular::regular(&node) {
             Some(node) => Engine::Linear(linear::compile(&node)?),
             None => Engine::Backtracking(Backtracking::new(&node, match_limit)?),

@@ -21,6 +21,8 @@ mod crs_table;
 mod engine;
 #[cfg(test)]
 mod patterns;
+#[cfg(test)]
+mod regressions;
 #[cfg(feature = "server")]
 mod rules;
 mod seclang;

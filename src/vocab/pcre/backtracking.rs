@@ -16,6 +16,12 @@ use crate::vocab::operators::{BuildError, Captures, MatchLimit};
 /// Added to bytes from 80 on: U+0680 to U+06FF are Arabic.
 const SHIFT: u32 = 0x600;
 
+/// Of the engine's program, whatever repetitions multiply it to.
+const MAX_INSTRUCTIONS: usize = 200_000;
+
+/// Of each part that the engine hands on to an automaton.
+const MAX_PART_BYTES: usize = 10 << 20;
+
 /// A compiled pattern.
 #[derive(Debug)]
 pub(super) struct Backtracking(Regex);
@@ -28,7 +34,9 @@ impl Backtracking {
     pub(super) fn new(node: &Node, match_limit: usize) -> Result<Self, BuildError> {
         let mut text = String::new();
         write(node, &mut text);
-        RegexBuilder::new(&text).backtrack_limit(match_limit).build().map(Self).map_err(|error| BuildError {
+        let mut builder = RegexBuilder::new(&text);
+        builder.backtrack_limit(match_limit).max_prog_size(MAX_INSTRUCTIONS).delegate_size_limit(MAX_PART_BYTES);
+        builder.build().map(Self).map_err(|error| BuildError {
             message: format!("the pattern needs backtracking, and there it cannot be compiled: {error}"),
             help: Some("express it without look-around, references and atomic groups".into()),
             offset: None,

@@ -11,24 +11,17 @@ const MAX_DEPTH: usize = 250;
 /// As PCRE's own limit.
 const MAX_REPEAT: u32 = 65_535;
 
-/// A pattern read.
-#[derive(Debug)]
-pub(super) struct Parsed {
-    pub(super) node: Node,
-}
-
 /// Reads a pattern.
 ///
 /// # Errors
 /// The construct that is malformed or not supported, with its offset.
-pub(super) fn parse(pattern: &[u8]) -> Result<Parsed, BuildError> {
+pub(super) fn parse(pattern: &[u8]) -> Result<Node, BuildError> {
     let first = Parser::new(pattern, Groups::default()).run()?;
     if !first.looked_ahead {
-        return Ok(Parsed { node: first.node });
+        return Ok(first.node);
     }
     // A reference to a group further on, or `\10` which is one only if there are ten groups: now the groups are known.
-    let second = Parser::new(pattern, first.groups).run()?;
-    Ok(Parsed { node: second.node })
+    Ok(Parser::new(pattern, first.groups).run()?.node)
 }
 
 /// The groups of a pattern, from an earlier reading.

@@ -1,0 +1,39 @@
+//! Inputs that once made a fuzz target fail, replayed.
+
+use std::path::Path;
+
+#[path = "../fuzz/checks/operators.rs"]
+mod operators;
+#[path = "../fuzz/checks/transformations.rs"]
+mod transformations;
+
+/// The fuzz targets there are, with their checks.
+const TARGETS: &[(&str, fn(&[u8]))] = &[("operators", operators::run), ("transformations", transformations::run)];
+
+#[test]
+fn inputs_that_once_failed_pass() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzz");
+    let mut ran = 0;
+    for (name, check) in TARGETS {
+        for entry in std::fs::read_dir(root.join("regressions").join(name)).expect("a folder for each target") {
+            let path = entry.expect("an entry").path();
+            println!("{}", path.display());
+            check(&std::fs::read(&path).expect("an input"));
+            ran += 1;
+        }
+    }
+    println!("regressions: ran {ran}");
+    assert!(ran >= TARGETS.len(), "every target has at least a seed");
+}
+
+#[test]
+fn every_target_is_replayed() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzz/targets");
+    let mut names: Vec<_> = std::fs::read_dir(folder)
+        .expect("the targets")
+        .filter_map(|entry| Some(entry.ok()?.path().file_stem()?.to_str()?.to_owned()))
+        .collect();
+    names.sort();
+    let replayed: Vec<_> = TARGETS.iter().map(|(name, _)| *name).collect();
+    assert_eq!(names, replayed);
+}
