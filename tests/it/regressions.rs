@@ -7,8 +7,10 @@ mod operators;
 #[path = "../fuzz/checks/transformations.rs"]
 mod transformations;
 
+type Check = fn(&[u8]);
+
 /// The fuzz targets there are, with their checks.
-const TARGETS: &[(&str, fn(&[u8]))] = &[("operators", operators::run), ("transformations", transformations::run)];
+const TARGETS: &[(&str, Check)] = &[("operators", operators::run), ("transformations", transformations::run)];
 
 #[test]
 fn inputs_that_once_failed_pass() {
