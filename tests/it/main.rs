@@ -3,6 +3,9 @@
 // `cfg(test)` tells the lints that helpers are tests too: they may panic.
 #[cfg(test)]
 #[cfg(feature = "server")]
+mod baseline;
+#[cfg(test)]
+#[cfg(feature = "server")]
 mod bodies;
 #[cfg(test)]
 #[cfg(feature = "server")]
