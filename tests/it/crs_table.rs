@@ -10,16 +10,11 @@ use portcullis::engine::{self, Inputs, Scratch};
 use portcullis::model::{Header, Outcome, Request, Verdict};
 use portcullis::sets::{self, LoadedSet};
 
+use crate::shared::folder;
+
 /// The folder of a CRS version, or `None` with a loud remark.
 fn crs(version: &str) -> Option<PathBuf> {
-    let shared = std::env::var_os("PORTCULLIS_SHARED")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared"), PathBuf::from);
-    let folder = shared.join("crs").join(version);
-    if folder.is_dir() {
-        return Some(folder);
-    }
-    eprintln!("SKIPPED: CRS {version}: {} is not there", folder.display());
-    None
+    folder(&format!("crs/{version}"))
 }
 
 fn load(folder: &Path, paranoia: u8) -> LoadedSet {

@@ -23,6 +23,9 @@ mod crs_table;
 #[cfg(feature = "server")]
 mod engine;
 #[cfg(test)]
+#[cfg(feature = "server")]
+mod ftw;
+#[cfg(test)]
 mod patterns;
 #[cfg(test)]
 mod regressions;
