@@ -33,12 +33,8 @@ impl Compiler<'_> {
                     loader: self.loader,
                     from: self.sources.path(written.span.file).to_string(),
                     match_limit: self.settings.match_limit,
-                    warnings: Vec::new(),
                 };
                 let built = build(&written.argument.node, &mut context);
-                for warning in context.warnings {
-                    self.warning(written.span, format!("rule {id}: {warning}"));
-                }
                 built.map_or_else(
                     |error| {
                         self.diagnostics.push(diagnostic(written, &error));
@@ -79,7 +75,6 @@ struct LoadContext<'a> {
     loader: &'a dyn Loader,
     from: String,
     match_limit: usize,
-    warnings: Vec<String>,
 }
 
 impl BuildContext for LoadContext<'_> {
@@ -95,9 +90,5 @@ impl BuildContext for LoadContext<'_> {
 
     fn match_limit(&self) -> usize {
         self.match_limit
-    }
-
-    fn warn(&mut self, message: String) {
-        self.warnings.push(message);
     }
 }

@@ -33,8 +33,11 @@ pub(crate) struct Work {
 /// Matchers whose argument holds macros, prepared per expanded text.
 #[derive(Default, Debug)]
 pub(crate) struct LateMatchers {
-    prepared: FxHashMap<(usize, Vec<u8>), Option<Box<dyn Matcher>>>,
+    prepared: FxHashMap<LateKey, Option<Box<dyn Matcher>>>,
 }
+
+/// The address of the function that prepares the matcher, and the expanded argument.
+type LateKey = (usize, Vec<u8>);
 
 impl LateMatchers {
     /// More texts than this are not kept: what they are made of may be the client's.
@@ -67,6 +70,4 @@ impl BuildContext for LateContext {
     fn match_limit(&self) -> usize {
         self.match_limit
     }
-
-    fn warn(&mut self, _message: String) {}
 }

@@ -41,9 +41,6 @@ pub trait BuildContext {
 
     /// The step limit of the backtracking engine (`SecPcreMatchLimit`).
     fn match_limit(&self) -> usize;
-
-    /// Notes a warning about this operator (a pattern part that can never match, a phrase listed twice).
-    fn warn(&mut self, message: String);
 }
 
 /// Why an argument is unusable.
@@ -205,17 +202,16 @@ pub fn find(name: &str) -> Option<&'static OperatorEntry> {
 pub(crate) mod testing {
     use super::*;
 
-    /// A context with one data file and a record of the warnings.
+    /// A context with one data file.
     #[derive(Debug)]
     pub(crate) struct Context {
         pub(crate) file: &'static [u8],
-        pub(crate) warnings: Vec<String>,
         pub(crate) match_limit: usize,
     }
 
     impl Default for Context {
         fn default() -> Self {
-            Self { file: b"", warnings: Vec::new(), match_limit: 10_000 }
+            Self { file: b"", match_limit: 10_000 }
         }
     }
 
@@ -226,10 +222,6 @@ pub(crate) mod testing {
 
         fn match_limit(&self) -> usize {
             self.match_limit
-        }
-
-        fn warn(&mut self, message: String) {
-            self.warnings.push(message);
         }
     }
 

@@ -26,10 +26,9 @@ impl Loader for Rules {
     }
 }
 
-/// Data files from the folder; warnings are kept.
+/// Data files from the folder.
 struct Context<'f> {
     folder: &'f Path,
-    warnings: Vec<String>,
 }
 
 impl BuildContext for Context<'_> {
@@ -39,10 +38,6 @@ impl BuildContext for Context<'_> {
 
     fn match_limit(&self) -> usize {
         10_000
-    }
-
-    fn warn(&mut self, message: String) {
-        self.warnings.push(message);
     }
 }
 
@@ -60,7 +55,7 @@ fn operators(folder: &Path) -> Vec<(String, Vec<u8>)> {
 /// text each holds.
 fn check(version: &str, patterns: usize, macros: usize, backtracking: &[&str]) {
     let Some(folder) = shared::folder(&format!("crs/{version}/rules")) else { return };
-    let mut context = Context { folder: &folder, warnings: Vec::new() };
+    let mut context = Context { folder: &folder };
     let (mut built, mut expanded_later, mut slow) = (BTreeMap::<String, usize>::new(), 0, Vec::new());
     for (name, argument) in operators(&folder) {
         let entry = find(&name).unwrap_or_else(|| panic!("@{name} is not known"));
@@ -81,7 +76,7 @@ fn check(version: &str, patterns: usize, macros: usize, backtracking: &[&str]) {
         };
         result.unwrap_or_else(|error| panic!("@{name} {}: {error:?}", argument.escape_ascii()));
     }
-    println!("{version}: built {built:?}, with macros {expanded_later}, warnings {:?}", context.warnings);
+    println!("{version}: built {built:?}, with macros {expanded_later}");
     assert_eq!(built.get("rx"), Some(&patterns));
     assert_eq!(expanded_later, macros);
     assert_eq!(slow.len(), backtracking.len(), "{slow:#?}");

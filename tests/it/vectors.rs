@@ -181,10 +181,6 @@ impl BuildContext for Files<'_> {
     fn match_limit(&self) -> usize {
         100_000
     }
-
-    fn warn(&mut self, message: String) {
-        println!("warning: {message}");
-    }
 }
 
 /// Whether the operator matches, and what it captures.

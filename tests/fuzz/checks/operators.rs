@@ -15,8 +15,6 @@ impl BuildContext for Context<'_> {
     fn match_limit(&self) -> usize {
         1_000
     }
-
-    fn warn(&mut self, _: String) {}
 }
 
 /// Checks one operator on what `data` holds.
