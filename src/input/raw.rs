@@ -195,7 +195,7 @@ fn is_host(text: &[u8]) -> bool {
             (!name.is_empty() && !name.starts_with(b".") && name.iter().all(valid), port)
         }
     };
-    host_is_valid && matches!(port, [] | [b':']) || host_is_valid && is_port(port)
+    host_is_valid && (port.is_empty() || is_port(port))
 }
 
 fn is_port(text: &[u8]) -> bool {
