@@ -2,6 +2,16 @@
 
 use std::path::Path;
 
+#[path = "../fuzz/checks/body.rs"]
+mod body;
+#[path = "../fuzz/checks/body_form.rs"]
+mod body_form;
+#[path = "../fuzz/checks/body_json.rs"]
+mod body_json;
+#[path = "../fuzz/checks/body_multipart.rs"]
+mod body_multipart;
+#[path = "../fuzz/checks/body_xml.rs"]
+mod body_xml;
 #[path = "../fuzz/checks/operators.rs"]
 mod operators;
 #[path = "../fuzz/checks/transformations.rs"]
@@ -10,7 +20,14 @@ mod transformations;
 type Check = fn(&[u8]);
 
 /// The fuzz targets there are, with their checks.
-const TARGETS: &[(&str, Check)] = &[("operators", operators::run), ("transformations", transformations::run)];
+const TARGETS: &[(&str, Check)] = &[
+    ("body_form", body_form::run),
+    ("body_json", body_json::run),
+    ("body_multipart", body_multipart::run),
+    ("body_xml", body_xml::run),
+    ("operators", operators::run),
+    ("transformations", transformations::run),
+];
 
 #[test]
 fn inputs_that_once_failed_pass() {

@@ -1,0 +1,10 @@
+//! Fuzzes `checks/body_multipart.rs`.
+
+#![no_main]
+
+#[path = "../checks/body.rs"]
+mod body;
+#[path = "../checks/body_multipart.rs"]
+mod check;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| check::run(data));
