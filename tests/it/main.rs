@@ -29,6 +29,7 @@ mod ftw;
 mod patterns;
 #[cfg(test)]
 mod regressions;
+#[cfg(test)]
 #[cfg(feature = "server")]
 mod rules;
 mod seclang;

@@ -1,10 +1,9 @@
 //! `portcullis rules`, and what every command does with rules that do not load.
 
-use std::path::{Path, PathBuf};
-
 use serde_json::Value;
 
 use crate::command::{Ran, Sandbox};
+use crate::shared;
 
 /// Two errors in two files, a warning, and a rule that is right.
 fn write_broken(sandbox: &Sandbox) {
@@ -29,6 +28,23 @@ fn lint_reports_every_finding_with_its_place_and_answers_no() {
         "main.conf: not usable; errors: 2, warnings: 1, notices: 0\n",
     ] {
         assert!(ran.stdout.contains(part), "{part}\n{}", ran.stdout);
+    }
+}
+
+#[test]
+fn nothing_runs_on_rules_that_did_not_load_whole() {
+    let sandbox = Sandbox::new();
+    write_broken(&sandbox);
+    sandbox.write("requests.jsonl", "{\"id\":\"a\",\"method\":\"GET\",\"uri\":\"/\",\"headers\":[[\"Host\",\"x\"]]}\n");
+    let ports = ["ext_authz", "forward_auth", "admin"].map(|door| format!("listen.{door}=127.0.0.1:0"));
+    let sets: Vec<&str> = ports.iter().flat_map(|port| ["--set", port]).collect();
+    let serve = [["serve", "--rules", "main.conf"].as_slice(), &sets].concat();
+    for arguments in [["check", "--rules", "main.conf", "requests.jsonl"].as_slice(), &serve] {
+        let ran = sandbox.run(arguments);
+        assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{arguments:?}: {ran:?}");
+        for error in ["more.conf:3:3: error: unknown directive", "main.conf:3:16: error: unknown operator"] {
+            assert!(ran.stderr.contains(error), "{arguments:?}: {ran:?}");
+        }
     }
 }
 
@@ -121,19 +137,8 @@ fn a_tx_value_cannot_become_anything_else() {
     assert_eq!(sandbox.run(&["rules", "lint", "--rules", "own.conf", "--set", set]).code, 0);
 }
 
-/// The CRS releases that lie beside the repository.
-fn shared_crs(version: &str) -> Option<PathBuf> {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared");
-    let path = std::env::var_os("PORTCULLIS_SHARED").map_or(beside, PathBuf::from).join("crs").join(version);
-    if !path.is_dir() {
-        println!("SKIPPED: no CRS {version} at {}", path.display());
-        return None;
-    }
-    Some(path)
-}
-
 fn lint_crs(version: &str) -> Option<Ran> {
-    let set = format!("crs@{}", shared_crs(version)?.display());
+    let set = format!("crs@{}", shared::folder(&format!("crs/{version}"))?.display());
     Some(Sandbox::new().run(&["rules", "lint", "--rules", &set, "--format", "json"]))
 }
 
