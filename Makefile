@@ -30,13 +30,8 @@ e2e: ## Only the tests with real Envoy, Traefik, nginx and Caddy
 conformance: ## Only the CRS regression tests
 	@$(PYTHON) tests/gate.py conformance
 
-fuzz: ## Fuzz each target (MINUTES=2 each; needs cargo-fuzz: cargo install cargo-fuzz)
-	@test -d tests/fuzz || { echo "no fuzz targets in tests/fuzz" >&2; exit 2; }
-	@targets=$$($(CARGO) fuzz list --fuzz-dir tests/fuzz) || exit 2; \
-	for target in $$targets; do \
-	  echo "== fuzz $$target, $(MINUTES) min"; \
-	  RUSTC_BOOTSTRAP=1 $(CARGO) fuzz run --fuzz-dir tests/fuzz "$$target" -- -max_total_time=$$(($(MINUTES) * 60)) || exit 1; \
-	done
+fuzz: ## Fuzz each target (MINUTES=2 each; how and what: tests/fuzz/README.md)
+	@tests/fuzz/run $(MINUTES)
 
 bench: ## Benchmarks; method and numbers in benches/README.md
 	$(CARGO) bench --locked

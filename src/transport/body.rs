@@ -5,7 +5,7 @@
 use crate::model::{Body, Header};
 
 /// The header Envoy marks buffered bodies with: `true` when it is cut, `false` when not, missing when nothing was buffered.
-pub const PARTIAL_BODY: &[u8] = b"x-envoy-auth-partial-body";
+pub const PARTIAL_BODY: &str = "x-envoy-auth-partial-body";
 
 /// The body of a request as Envoy hands it over.
 ///

@@ -146,7 +146,9 @@ pub fn reply(message: &impl Message) -> Response<Unary> {
     let mut framed = BytesMut::with_capacity(PREFIX + size);
     framed.put_u8(0);
     framed.put_u32(u32::try_from(size).unwrap_or(u32::MAX));
-    framed.extend_from_slice(&message.encode_to_vec());
+    if message.encode(&mut framed).is_err() {
+        return unavailable("the answer could not be written");
+    }
     let mut trailers = HeaderMap::with_capacity(1);
     trailers.insert("grpc-status", HeaderValue::from_static("0"));
     response(Unary { message: Some(framed.freeze()), trailers: Some(trailers) })

@@ -12,6 +12,12 @@ mod body_json;
 mod body_multipart;
 #[path = "../fuzz/checks/body_xml.rs"]
 mod body_xml;
+#[cfg(feature = "server")]
+#[path = "../fuzz/checks/ext_authz.rs"]
+mod ext_authz;
+#[cfg(feature = "server")]
+#[path = "../fuzz/checks/forward_auth.rs"]
+mod forward_auth;
 #[path = "../fuzz/checks/operators.rs"]
 mod operators;
 #[path = "../fuzz/checks/transformations.rs"]
@@ -25,6 +31,10 @@ const TARGETS: &[(&str, Check)] = &[
     ("body_json", body_json::run),
     ("body_multipart", body_multipart::run),
     ("body_xml", body_xml::run),
+    #[cfg(feature = "server")]
+    ("ext_authz", ext_authz::run),
+    #[cfg(feature = "server")]
+    ("forward_auth", forward_auth::run),
     ("operators", operators::run),
     ("transformations", transformations::run),
 ];
@@ -46,6 +56,7 @@ fn inputs_that_once_failed_pass() {
 }
 
 #[test]
+#[cfg(feature = "server")]
 fn every_target_is_replayed() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzz/targets");
     let mut names: Vec<_> = std::fs::read_dir(folder)

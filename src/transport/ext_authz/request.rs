@@ -112,7 +112,7 @@ impl<'m> Lines<'m> {
             b":path" => self.path = Some(value),
             b":authority" => self.authority = Some(value),
             [b':', ..] => {}
-            _ if name.eq_ignore_ascii_case(PARTIAL_BODY) => {
+            _ if name.eq_ignore_ascii_case(PARTIAL_BODY.as_bytes()) => {
                 self.cut = Some(self.cut == Some(true) || value != b"false")
             }
             _ => self.keep(name, value),

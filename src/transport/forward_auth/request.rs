@@ -107,7 +107,7 @@ fn check<'m>(
     trusted: &[IpNet],
 ) -> Result<Original<'m>, Refusal> {
     let (method, headers) = (call.method.as_str().as_bytes(), &call.headers);
-    let marks = headers.get_all(PARTIAL_MARK).iter();
+    let marks = headers.get_all(PARTIAL_BODY).iter();
     let cut = marks.map(|mark| mark.as_bytes() != b"false").reduce(|left, right| left || right);
     let cut = if read.more { Some(true) } else { cut };
     let body = body::forwarded(read.bytes, cut, None, limit, method);
@@ -118,13 +118,11 @@ fn check<'m>(
     };
     let host = only(headers, header::HOST.as_str())?.unwrap_or_default();
     let scheme = original::scheme(only(headers, PROTO)?.unwrap_or_default());
-    let hidden = |name: &HeaderName, _: &[u8]| is_framing(name) || name == header::HOST || *name == PARTIAL_MARK;
+    let hidden =
+        |name: &HeaderName, _: &[u8]| is_framing(name) || name == header::HOST || name.as_str() == PARTIAL_BODY;
     let headers = lines(headers, host, framing, hidden);
     Ok(finish(Some(policy), method, target.as_bytes(), scheme, host, headers, body, trusted))
 }
-
-const PARTIAL_MARK: HeaderName = HeaderName::from_static("x-envoy-auth-partial-body");
-const _: () = assert!(PARTIAL_BODY.len() == 25, "the two spellings are of one header");
 
 #[expect(clippy::too_many_arguments, reason = "the one place where both routes meet")]
 fn finish<'m>(
