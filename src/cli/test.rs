@@ -55,7 +55,7 @@ enum Format {
 /// Test files or rules that cannot be read, and a choice of tests that leaves none.
 pub fn run(args: &TestArgs) -> anyhow::Result<Exit> {
     let suite = choose(args)?;
-    let set = sets::load(&ftw::setup::policy(args.rules.as_deref()))
+    let set = sets::load_as_written(&ftw::setup::policy(args.rules.as_deref()))
         .map_err(|error| anyhow::anyhow!("{}", error.messages.join("\n")))
         .context("the rules did not load")?;
     let started = Instant::now();
