@@ -105,6 +105,8 @@ impl Default for BodyLimits {
 pub struct Parsed {
     /// Arguments of the body (`ARGS_POST`, part of `ARGS`).
     pub arguments: Fields,
+    /// Names of JSON arrays that hold something (part of `ARGS_NAMES`); the values are empty.
+    pub array_names: Fields,
     /// Files: name = form field, value = file name as the client sent it (`FILES`, `FILES_NAMES`).
     pub files: Fields,
     /// Bytes of each file's content, in the order of `files` (`FILES_SIZES`).
@@ -129,6 +131,7 @@ impl Parsed {
     /// Forgets everything, keeps the memory.
     pub fn clear(&mut self) {
         self.arguments.clear();
+        self.array_names.clear();
         self.files.clear();
         self.file_sizes.clear();
         self.part_headers.clear();

@@ -58,10 +58,10 @@ pub(crate) fn of_request(
         Variable::ArgsPost => values(&body.arguments, selector, visit),
         Variable::ArgsNames => {
             names(&input.query_arguments, selector, visit);
-            names(&body.arguments, selector, visit);
+            body_names(body, selector, visit);
         }
         Variable::ArgsGetNames => names(&input.query_arguments, selector, visit),
-        Variable::ArgsPostNames => names(&body.arguments, selector, visit),
+        Variable::ArgsPostNames => body_names(body, selector, visit),
         Variable::RequestCookies => values(&input.cookies, selector, visit),
         Variable::RequestCookiesNames => names(&input.cookies, selector, visit),
         Variable::RequestHeaders | Variable::RequestHeadersNames => {
@@ -91,6 +91,12 @@ fn values(fields: &Fields, selector: &Selector, visit: &mut impl FnMut(&[u8], &[
 
 fn names(fields: &Fields, selector: &Selector, visit: &mut impl FnMut(&[u8], &[u8])) {
     fields.iter().filter(|(name, _)| selector.matches(name)).for_each(|(name, _)| visit(name, name));
+}
+
+/// The names of arguments, then those of JSON arrays, which have no value of their own.
+fn body_names(body: &super::body::Parsed, selector: &Selector, visit: &mut impl FnMut(&[u8], &[u8])) {
+    names(&body.arguments, selector, visit);
+    names(&body.array_names, selector, visit);
 }
 
 fn xml(body: &super::body::Parsed, selector: &Selector, visit: &mut impl FnMut(&[u8], &[u8])) {

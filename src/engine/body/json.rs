@@ -5,8 +5,9 @@
 //! - A scalar at the top is `json`, the first element of an array at the top `json.0`, an empty key adds an empty name.
 //! - Strings are unescaped, numbers keep their text, `null` is empty, equal keys are all kept (Coraza keeps the last
 //!   one only, which hides the others from the rules).
-//! - Coraza's extra argument with the length of each array is left out. An empty array or object gives its name with
-//!   an empty value instead, so that rules see every key.
+//! - Coraza's extra argument with the length of each array is left out. The keys of arrays that hold something are
+//!   kept apart and stand in `ARGS_NAMES` alone, since a key can be the attack (CRS 934210) and the names of the
+//!   elements end in their index. An empty array or object gives its name with an empty value.
 //! - Bytes that are not UTF-8 stay as they are and are no error, as in Coraza; rules judge them. Half a surrogate pair
 //!   in escapes becomes U+FFFD, and what follows it is read on its own, never swallowed.
 
@@ -124,6 +125,7 @@ impl Reader<'_> {
             if self.close_if_empty()? {
                 return Ok(());
             }
+            self.note_array()?;
             self.member()?;
         }
     }
@@ -148,6 +150,15 @@ impl Reader<'_> {
         }
         self.close();
         Ok(true)
+    }
+
+    /// Keeps the name of the array just entered, if it has a key: an index says nothing.
+    fn note_array(&mut self) -> Step {
+        if let [.., Open { next_index: None, .. }, Open { next_index: Some(_), .. }] = self.open.as_slice() {
+            self.names_left = self.names_left.checked_sub(self.path.len()).ok_or(Stop::NamesTooLong)?;
+            self.parsed.array_names.push(&self.path, b"");
+        }
+        Ok(())
     }
 
     fn close(&mut self) {
