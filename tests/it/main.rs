@@ -32,6 +32,8 @@ mod regressions;
 #[cfg(test)]
 #[cfg(feature = "server")]
 mod rules;
+#[cfg(test)]
+#[cfg(feature = "server")]
 mod seclang;
 #[cfg(test)]
 mod shared;

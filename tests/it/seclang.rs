@@ -1,43 +1,14 @@
 //! The rule language over whole rule sets: both CRS versions parse without a finding and survive printing.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 
 use portcullis::seclang::ast::{Directive, DirectiveKind, Program};
 use portcullis::seclang::parser::{parse, parse_text};
 use portcullis::seclang::print;
-use portcullis::seclang::source::{FileId, Loader, MemoryLoader, Span};
+use portcullis::seclang::source::{FileId, MemoryLoader, Span};
+use portcullis::sets::files::Files;
 
-/// Reads from disk; lists only `FOLDER/*.ENDING`.
-struct Disk;
-
-impl Loader for Disk {
-    fn read(&self, path: &str) -> Result<Vec<u8>, String> {
-        std::fs::read(path).map_err(|error| error.to_string())
-    }
-
-    fn glob(&self, pattern: &str) -> Result<Vec<String>, String> {
-        let (folder, ending) = pattern.split_once("/*").ok_or("not a pattern this loader knows")?;
-        let entries = std::fs::read_dir(folder).map_err(|error| error.to_string())?;
-        let mut paths: Vec<_> =
-            entries.filter_map(|entry| entry.ok()?.path().into_os_string().into_string().ok()).collect();
-        paths.retain(|path| path.ends_with(ending));
-        paths.sort();
-        Ok(paths)
-    }
-}
-
-/// A folder of third-party inputs; `None`, said loudly, where it is not there.
-fn shared(folder: &str) -> Option<PathBuf> {
-    let root = std::env::var_os("PORTCULLIS_SHARED")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared"), PathBuf::from);
-    let path = root.join(folder);
-    if path.is_dir() {
-        return Some(path);
-    }
-    println!("SKIPPED: {} is not there", path.display());
-    None
-}
+use crate::shared;
 
 /// The directives without their places.
 fn meaning(program: &Program) -> Vec<Directive> {
@@ -66,15 +37,15 @@ fn counts(program: &Program) -> BTreeMap<&str, usize> {
 }
 
 fn check_crs(version: &str, expected: &[(&str, usize)]) {
-    let Some(folder) = shared(&format!("crs/{version}")) else { return };
+    let Some(folder) = shared::folder(&format!("crs/{version}")) else { return };
     let entry = format!("Include {}/rules/*.conf", folder.display());
-    let parsed = parse_text(&Disk, "entry.conf", entry.as_bytes());
+    let parsed = parse_text(&Files::default(), "entry.conf", entry.as_bytes());
     let found: Vec<_> = parsed.diagnostics.iter().map(|one| one.render(&parsed.program.sources)).collect();
     assert!(found.is_empty(), "{}", found.join("\n"));
     assert_eq!(counts(&parsed.program), expected.iter().copied().collect());
     assert_round_trip(&parsed.program);
 
-    let setup = parse(&Disk, &folder.join("crs-setup.conf.example").to_string_lossy());
+    let setup = parse(&Files::default(), &folder.join("crs-setup.conf.example").to_string_lossy());
     assert_eq!(setup.diagnostics, []);
     assert_eq!(counts(&setup.program).get("SecAction"), Some(&1));
     assert_round_trip(&setup.program);
@@ -101,9 +72,9 @@ fn crs_3_parses_without_a_finding() {
 
 #[test]
 fn crs_rules_have_the_parts_that_were_counted() {
-    let Some(folder) = shared("crs/4.28.0") else { return };
+    let Some(folder) = shared::folder("crs/4.28.0") else { return };
     let entry = format!("Include {}/rules/*.conf", folder.display());
-    let parsed = parse_text(&Disk, "entry.conf", entry.as_bytes());
+    let parsed = parse_text(&Files::default(), "entry.conf", entry.as_bytes());
     let (mut targets, mut actions, mut operators) =
         (0, BTreeMap::<String, usize>::new(), BTreeMap::<String, usize>::new());
     for directive in &parsed.program.directives {
