@@ -20,6 +20,8 @@ mod ext_authz;
 mod forward_auth;
 #[path = "../fuzz/checks/operators.rs"]
 mod operators;
+#[path = "../fuzz/checks/parse.rs"]
+mod parse;
 #[path = "../fuzz/checks/transformations.rs"]
 mod transformations;
 
@@ -36,6 +38,7 @@ const TARGETS: &[(&str, Check)] = &[
     #[cfg(feature = "server")]
     ("forward_auth", forward_auth::run),
     ("operators", operators::run),
+    ("parse", parse::run),
     ("transformations", transformations::run),
 ];
 
