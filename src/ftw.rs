@@ -4,8 +4,8 @@
 //! *.yaml ─ yaml ─► tree ─ v1 | v2 ─► Test ─ request ─► bytes on the wire ─ raw parser, engine ─► judge ─► TestResult
 //! ```
 //!
-//! Two schemas are read: the present one ([`v2`]: `rule_id`, numeric `test_id`, `log.expect_ids`) and that of CRS 3.3
-//! ([`v1`]: `test_title`, `log_contains`). Unknown fields and duplicate names are refused with file and line. Every
+//! Two schemas are read: the present one (`v2`: `rule_id`, numeric `test_id`, `log.expect_ids`) and that of CRS 3.3
+//! (`v1`: `test_title`, `log_contains`). Unknown fields and duplicate names are refused with file and line. Every
 //! message is built byte for byte as the CRS runner sends it and goes through the raw-request parser first, so that
 //! the tests that expect a front end's own 400 are judged as well. Does not know where rule sets come from, nor how
 //! results are printed.
