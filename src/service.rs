@@ -10,6 +10,7 @@ mod failure;
 mod ids;
 mod limits;
 mod metrics;
+mod notices;
 pub mod policy;
 mod reload;
 mod scratch;
@@ -412,6 +413,9 @@ impl Active {
     /// Counts a decision and writes it to the audit log, if it is to stand there.
     fn note(&self, call: &Call<'_>, decision: &Decision, now_micros: i64, server_id: &str) {
         self.metrics.decided(call.door, &call.request, decision, self.policy.body.limit);
+        if let Some(outcome) = &decision.outcome {
+            self.body_warnings.look(&self.name, call.door, outcome);
+        }
         let Some(writer) = &self.audit else { return };
         if !audit::wanted(self.policy.audit.when, decision) {
             return;

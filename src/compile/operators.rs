@@ -21,7 +21,7 @@ impl Compiler<'_> {
                 Operator::Compare { compare: *compare, argument: self.template(&written.argument) }
             }
             OperatorKind::Inert(why) => {
-                self.warning(written.span, format!("rule {id} never matches: `@{name}` {why}"));
+                self.warning(written.span, format!("rule {id} never matches: {why} (`@{name}`)"));
                 Operator::Never
             }
             OperatorKind::Build(build) => {

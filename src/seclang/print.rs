@@ -33,6 +33,29 @@ pub fn directive(directive: &Directive) -> Vec<u8> {
     out
 }
 
+/// Prints one directive for people: an action a line, as rule files are written. Reads back as the same directive.
+pub fn directive_in_lines(directive: &Directive) -> Vec<u8> {
+    let (head, list) = match &directive.kind {
+        DirectiveKind::Rule { targets: list, operator: expr, actions } => {
+            (vec![word(&targets(list)), word(&operator(expr))], actions)
+        }
+        DirectiveKind::Action(actions) => (Vec::new(), actions),
+        _ => return self::directive(directive),
+    };
+    if list.is_empty() {
+        return self::directive(directive);
+    }
+    let mut out = directive.name.clone().into_bytes();
+    for argument in head {
+        out.push(b' ');
+        out.extend(argument);
+    }
+    out.extend(b" \\\n    ");
+    let lines: Vec<_> = list.iter().map(readable_action).collect();
+    out.extend(in_quotes(&lines.join(b",\\\n    ".as_slice()), b'"'));
+    out
+}
+
 fn arguments(kind: &DirectiveKind) -> Vec<Vec<u8>> {
     match kind {
         DirectiveKind::Rule { targets: list, operator: expr, actions: all } => {
@@ -139,6 +162,17 @@ fn action(action: &Action) -> Vec<u8> {
     if let Some(Spanned { node: value, .. }) = &action.value {
         out.push(b':');
         out.extend(if is_plain_value(value) { value.clone() } else { in_quotes(value, b'\'') });
+    }
+    out
+}
+
+/// An action with its value in quotes unless it is one simple word.
+fn readable_action(action: &Action) -> Vec<u8> {
+    let mut out = action.name.node.clone().into_bytes();
+    if let Some(Spanned { node: value, .. }) = &action.value {
+        let simple = |byte: &u8| byte.is_ascii_alphanumeric() || b"._-".contains(byte);
+        out.push(b':');
+        out.extend(if value.iter().all(simple) { value.clone() } else { in_quotes(value, b'\'') });
     }
     out
 }

@@ -11,6 +11,7 @@ use super::Parts;
 use super::audit::Writer;
 use super::cache::Cache;
 use super::metrics::PolicyMetrics;
+use super::notices::{self, BodyWarnings};
 use super::scratch::Pool;
 
 /// Loads the rules of a policy; [`crate::sets::load`] but in tests.
@@ -34,6 +35,7 @@ pub(super) struct Active {
     pub(super) cache: Option<Cache>,
     pub(super) audit: Option<Arc<Writer>>,
     pub(super) metrics: Arc<PolicyMetrics>,
+    pub(super) body_warnings: BodyWarnings,
 }
 
 impl Snapshot {
@@ -68,7 +70,9 @@ impl Active {
         let metrics = parts.metrics.policy(name);
         let cache = Cache::new(&policy, &set.rules, parts.fingerprints, Arc::clone(&metrics.cache));
         let scratches = Pool::new();
-        Ok(Self { name: name.into(), generation, policy, set, scratches, cache, audit, metrics })
+        notices::rules_loaded(name, generation, &set);
+        let body_warnings = BodyWarnings::default();
+        Ok(Self { name: name.into(), generation, policy, set, scratches, cache, audit, metrics, body_warnings })
     }
 }
 

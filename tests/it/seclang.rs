@@ -17,9 +17,14 @@ fn meaning(program: &Program) -> Vec<Directive> {
 }
 
 fn assert_round_trip(program: &Program) {
-    let printed = print::program(program);
-    let again = parse_text(&MemoryLoader::new(), "printed.conf", &printed);
-    assert_eq!(again.diagnostics, [], "{}", String::from_utf8_lossy(&printed));
+    assert_reads_back(program, &print::program(program));
+    let lines: Vec<_> = program.directives.iter().map(print::directive_in_lines).collect();
+    assert_reads_back(program, &lines.join(b"\n".as_slice()));
+}
+
+fn assert_reads_back(program: &Program, printed: &[u8]) {
+    let again = parse_text(&MemoryLoader::new(), "printed.conf", printed);
+    assert_eq!(again.diagnostics, [], "{}", String::from_utf8_lossy(printed));
     let (before, after) = (meaning(program), meaning(&again.program));
     assert_eq!(before.len(), after.len());
     for (before, after) in before.iter().zip(&after) {

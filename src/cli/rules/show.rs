@@ -33,7 +33,9 @@ fn text(rule: &RuleView<'_>, set: &ReadSet) -> String {
     }
     let _ = writeln!(text);
     for (at, link) in rule.links.iter().enumerate() {
-        let _ = writeln!(text, "{}{}", "    ".repeat(at), printed(link));
+        let indent = "    ".repeat(at);
+        let lines = String::from_utf8_lossy(&print::directive_in_lines(link)).replace('\n', &format!("\n{indent}"));
+        let _ = writeln!(text, "{indent}{lines}");
     }
     text
 }
