@@ -28,6 +28,7 @@ impl Compiler<'_> {
                 let mut rules = RuleBits::default();
                 for selector in selectors {
                     rules.insert_all(&self.select(drafts, selector));
+                    self.judge_removed(drafts, selector);
                 }
                 Ctl::RemoveRules(rules)
             }

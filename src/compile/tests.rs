@@ -165,15 +165,31 @@ fn removals_and_updates_that_meet_nothing_are_said() {
         "SecAction \"id:1,phase:1,pass,ctl:ruleRemoveById=9\"",
         &[(Warning, "the removal of rule 9 matches no rule", "9")],
     );
-    check(
-        "SecRule TX:blocking_inbound_anomaly_score \"@ge 5\" \"id:1,phase:2,deny\"\nSecRuleRemoveById 1",
-        &[(
-            Warning,
-            "rule 1 turns anomaly scores into denials; without it nothing is blocked; \
-             use detection mode, or remove the rules that score falsely",
-            "1",
-        )],
-    );
+}
+
+#[test]
+fn taking_away_what_blocks_is_said_in_every_form() {
+    let rules = "SecRule ARGS \"@rx x\" \"id:1,phase:2,block,tag:all,setvar:tx.anomaly_score=+5\"\n\
+                 SecRule TX:blocking_inbound_anomaly_score \"@ge 5\" \"id:2,phase:2,deny,tag:all,tag:judge\"\n";
+    let warning = "rule 2 turns anomaly scores into denials; without it nothing is blocked; \
+                   use detection mode, or remove the rules that score falsely";
+    let forms = [
+        ("SecRuleRemoveById 2", Some("2")),
+        ("SecRuleRemoveById 1-2", Some("1-2")),
+        ("SecRuleRemoveByTag judge", Some("judge")),
+        ("SecRuleUpdateActionById 2 \"pass\"", Some("2")),
+        ("SecRuleUpdateActionById 2 \"deny,status:400\"", None),
+        ("SecRuleUpdateActionById 1 \"pass\"", None),
+        ("SecAction \"id:3,phase:1,pass,ctl:ruleRemoveById=2\"", Some("2")),
+        ("SecAction \"id:3,phase:1,pass,ctl:ruleRemoveByTag=judge\"", Some("ruleRemoveByTag=judge")),
+        // The whole request is let through.
+        ("SecAction \"id:3,phase:1,pass,ctl:ruleRemoveByTag=all\"", None),
+        ("SecAction \"id:3,phase:1,pass,ctl:ruleRemoveById=1\"", None),
+    ];
+    for (form, underlined) in forms {
+        let expected = underlined.map(|text| (Level::Warning, warning, text));
+        check(&format!("{rules}{form}"), expected.as_slice());
+    }
 }
 
 #[test]

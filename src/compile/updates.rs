@@ -4,8 +4,10 @@ use super::Compiler;
 use super::actions::{DisruptiveDraft, Role};
 use super::draft::Draft;
 use super::effects::{describe, selects};
+use crate::model::{Phase, RuleId};
 use crate::seclang::ast::{Action, Key, RuleSelector, Target};
 use crate::seclang::diag::Diagnostic;
+use crate::vocab::variables::Variable;
 
 impl Compiler<'_> {
     pub(super) fn remove_rules(&mut self, selectors: &[RuleSelector]) {
@@ -21,14 +23,35 @@ impl Compiler<'_> {
             }
             debug_assert_eq!(before, self.drafts.len() + removed.len());
             for (_, draft) in removed.iter().filter(|(_, draft)| judges_scores(draft)) {
-                let message =
-                    format!("rule {} turns anomaly scores into denials; without it nothing is blocked", draft.id);
-                self.diagnostics.push(
-                    Diagnostic::warning(selector.span(), message)
-                        .with_help("use detection mode, or remove the rules that score falsely"),
-                );
+                self.nothing_blocks(draft.id, selector);
             }
         }
+    }
+
+    /// Accepted, since somebody may want it, and never in silence.
+    fn nothing_blocks(&mut self, judge: RuleId, selector: &RuleSelector) {
+        let message = format!("rule {judge} turns anomaly scores into denials; without it nothing is blocked");
+        self.diagnostics.push(
+            Diagnostic::warning(selector.span(), message)
+                .with_help("use detection mode, or remove the rules that score falsely"),
+        );
+    }
+
+    /// A removal at run time that takes away what acts on the score and leaves the rules that look at requests. One that
+    /// takes away both is how whole requests are let through on purpose, as the CRS itself does.
+    pub(super) fn judge_removed(&mut self, drafts: &[Draft], selector: &RuleSelector) {
+        let selected = || drafts.iter().filter(|draft| selects(selector, draft));
+        if selected().any(looks_at_requests) {
+            return;
+        }
+        selected().filter(|draft| judges_scores(draft)).for_each(|judge| self.nothing_blocks(judge.id, selector));
+    }
+
+    /// Judges that an update of their actions turns into onlookers.
+    fn judges_silenced(&mut self, selector: &RuleSelector) {
+        let judges = self.drafts.iter().filter(|draft| selects(selector, draft) && judges_scores(draft));
+        let judges: Vec<RuleId> = judges.map(|judge| judge.id).collect();
+        judges.into_iter().for_each(|judge| self.nothing_blocks(judge, selector));
     }
 
     pub(super) fn update_targets(&mut self, rules: &[RuleSelector], targets: &[Target], replaced: &[Target]) {
@@ -58,6 +81,9 @@ impl Compiler<'_> {
     pub(super) fn update_actions(&mut self, rules: &[RuleSelector], link: u32, actions: &[Action]) {
         let set = self.read_actions(actions, Role::Update);
         for selector in rules {
+            if matches!(set.disruptive, Some(DisruptiveDraft::Pass | DisruptiveDraft::Allow(_))) && link == 0 {
+                self.judges_silenced(selector);
+            }
             let mut any = false;
             for draft in self.drafts.iter_mut().filter(|draft| selects(selector, draft)) {
                 any = true;
@@ -97,14 +123,21 @@ fn extract<T>(list: &mut Vec<T>, wanted: impl Fn(&T) -> bool) -> Vec<(usize, T)>
     taken
 }
 
-/// Whether a rule denies by comparing an anomaly score.
+/// Whether a rule reads anything but what other rules have computed.
+fn looks_at_requests(draft: &Draft) -> bool {
+    let mut targets = draft.links.iter().flat_map(|link| &link.targets);
+    targets.any(|target| !target.negated && Variable::find(&target.name.node) != Some(Variable::Tx))
+}
+
+/// Whether a rule denies a request by comparing an anomaly score.
 fn judges_scores(draft: &Draft) -> bool {
     let key = |target: &Target| match target.key.as_ref().map(|key| &key.node) {
         Some(Key::Literal(name)) => name.to_ascii_lowercase(),
         _ => Vec::new(),
     };
     let scores = |target: &Target| key(target).windows(b"anomaly_score".len()).any(|part| part == b"anomaly_score");
-    matches!(draft.actions.disruptive, Some(DisruptiveDraft::Deny | DisruptiveDraft::Drop))
+    matches!(draft.phase, Phase::RequestHeaders | Phase::RequestBody)
+        && matches!(draft.actions.disruptive, Some(DisruptiveDraft::Deny | DisruptiveDraft::Drop))
         && draft.links.iter().flat_map(|link| &link.targets).any(scores)
 }
 
