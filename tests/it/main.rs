@@ -6,7 +6,7 @@
 mod baseline;
 #[cfg(test)]
 #[cfg(feature = "server")]
-mod bodies;
+mod cases;
 #[cfg(test)]
 #[cfg(feature = "server")]
 mod check;

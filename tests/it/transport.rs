@@ -10,4 +10,4 @@ mod forward_auth;
 mod limits;
 mod listen;
 mod parity;
-mod wire;
+pub(crate) mod wire;
