@@ -328,7 +328,7 @@ pub enum NotInspected {
     BodyOverLimit,
     /// The body processor refused the body (malformed JSON, XML or multipart).
     BodyUndecodable,
-    /// A rule or setting says that bodies are not to be read.
+    /// A rule or setting says that bodies are not to be read, or none says how a body of this type is.
     BodySkipped,
     /// More arguments than `SecArgumentsLimit`; the rest was dropped.
     ArgumentsOverLimit,

@@ -130,7 +130,9 @@ impl Input {
         }
         match processor {
             Some(processor) => self.parse_body(processor, request, bytes, cut, settings),
-            None if name.is_empty() => {}
+            None if name.is_empty() && force_variable => {}
+            // Nobody reads a body of this type, and no rule has asked for its raw bytes.
+            None if name.is_empty() => self.note(NotInspected::BodySkipped),
             None => self.fail_body(format!("Unknown request body processor: {name}")),
         }
     }

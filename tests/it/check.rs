@@ -96,7 +96,7 @@ fn json_verdicts() {
         ),
         denied("body"),
         format!(
-            r#"{{"id":"cut","verdict":"deny","status":413,"reason":"body not inspected",{score},"rules":[],"not_inspected":["body_partial"]"#
+            r#"{{"id":"cut","verdict":"deny","status":413,"reason":"body not inspected",{score},"rules":[],"not_inspected":["body_partial","body_skipped"]"#
         ),
         denied("raw.http"),
         format!(
