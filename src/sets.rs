@@ -110,6 +110,8 @@ pub struct ReadSet {
     /// What the parser has to say.
     pub diagnostics: Vec<Diagnostic>,
     files: Files,
+    /// Content types the policy allows and no parser of the set-up reads.
+    unread: Vec<String>,
 }
 
 /// Finds and reads the rule set of a policy.
@@ -130,7 +132,11 @@ fn read_with(policy: &Policy, extra: &[(&str, &str)], last_word: LastWord) -> Re
     let differences = differences(&files, &found);
     let parsed = assembly::assemble(&files, &found, &With { policy, extra: &names, last_word })
         .map_err(|messages| LoadError { messages })?;
-    Ok(ReadSet { found, differences, program: parsed.program, diagnostics: parsed.diagnostics, files })
+    let unread = match found.kind {
+        Kind::Crs { .. } | Kind::Baseline => settings::types_without_parser(&policy.crs),
+        Kind::File(_) => Vec::new(),
+    };
+    Ok(ReadSet { found, differences, program: parsed.program, diagnostics: parsed.diagnostics, files, unread })
 }
 
 fn differences(files: &Files, found: &Found) -> Option<Differences> {
@@ -160,7 +166,9 @@ impl ReadSet {
 
     /// Findings about the set as a whole, which have no line.
     pub fn remarks(&self) -> Vec<Remark> {
-        [self.stand_in(), self.altered(), self.unverified(), self.bodies_not_read()].into_iter().flatten().collect()
+        let remarks =
+            [self.stand_in(), self.altered(), self.unverified(), self.bodies_not_read(), self.types_not_read()];
+        remarks.into_iter().flatten().collect()
     }
 
     fn stand_in(&self) -> Option<Remark> {
@@ -190,6 +198,16 @@ impl ReadSet {
         (!said).then(|| {
             let advice = "write `SecRequestBodyAccess On`, or `Include \"<embedded>/portcullis.conf\"`";
             Remark { level: Level::Warning, message: format!("request bodies are not inspected; {advice}") }
+        })
+    }
+
+    /// No more than a notice: there is nothing to parse in a picture, and a rule may name a parser for the type.
+    fn types_not_read(&self) -> Option<Remark> {
+        let types = self.unread.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+        (!types.is_empty()).then(|| {
+            let what =
+                "bodies of these types are allowed, and without a rule with `ctl:requestBodyProcessor` no parser";
+            Remark { level: Level::Notice, message: format!("{what} looks for arguments in them: {types}") }
         })
     }
 

@@ -63,6 +63,26 @@ pub fn transaction_variables(crs: &CrsSettings, version: Option<&str>) -> Result
     if errors.is_empty() { Ok(text) } else { Err(errors) }
 }
 
+/// The content types a policy allows whose bodies the engine's set-up hands to no parser (forms are known by their
+/// type; for the others see the rules 200000, 200001 and 200006).
+pub fn types_without_parser(crs: &CrsSettings) -> Vec<String> {
+    let allowed = crs.tx.iter().filter(|(name, _)| name.eq_ignore_ascii_case("allowed_request_content_type"));
+    let types = allowed.flat_map(|(_, value)| value.split(['|', ' '])).filter(|name| !name.is_empty());
+    types.map(str::to_ascii_lowercase).filter(|name| !has_parser(name)).collect()
+}
+
+fn has_parser(content_type: &str) -> bool {
+    const PARSED: [&str; 6] = [
+        "application/x-www-form-urlencoded",
+        "multipart/form-data",
+        "application/json",
+        "application/xml",
+        "application/soap+xml",
+        "text/xml",
+    ];
+    PARSED.contains(&content_type) || (content_type.starts_with("application/") && content_type.ends_with("+json"))
+}
+
 /// Rule 901500 answers 500 to everything when the detection level is below the blocking level.
 fn levels_that_refuse_everything(crs: &CrsSettings) -> Option<String> {
     let (blocking, detection) = (crs.paranoia?, crs.detection_paranoia?);
@@ -117,6 +137,22 @@ fn action(id: u32, name: &str, value: &str) -> Result<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn types_that_nobody_parses() {
+        let table = [
+            ("", ""),
+            ("|application/x-www-form-urlencoded| |multipart/form-data| |text/xml| |application/xml|", ""),
+            ("|application/soap+xml| |application/json| |Application/Activity+JSON|", ""),
+            ("|application/json| |text/plain| |Multipart/Related|", "text/plain multipart/related"),
+            ("application/octet-stream", "application/octet-stream"),
+        ];
+        for (value, expected) in table {
+            let tx = [("Allowed_Request_Content_Type".to_owned(), value.to_owned())].into();
+            let found = types_without_parser(&CrsSettings { tx, ..CrsSettings::default() });
+            assert_eq!(found.join(" "), expected, "{value}");
+        }
+    }
 
     fn tx(name: &str, value: &str) -> CrsSettings {
         CrsSettings { tx: [(name.to_owned(), value.to_owned())].into(), ..CrsSettings::default() }
