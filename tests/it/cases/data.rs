@@ -42,6 +42,9 @@ pub(super) struct Variant {
     /// Texts that load warnings must hold.
     #[serde(default)]
     pub(super) warnings: Vec<String>,
+    /// Lines of the metrics afterwards. Such a variant has a service of its own.
+    #[serde(default)]
+    pub(super) metrics: Vec<String>,
     /// No load warning at all, apart from those the set has without `rules`.
     #[serde(default)]
     pub(super) quiet: bool,
@@ -59,6 +62,8 @@ pub(super) struct SetUp {
     pub(super) limit: Option<usize>,
     pub(super) over_limit_allowed: bool,
     pub(super) cache: bool,
+    /// There is a policy `second`.
+    pub(super) second: bool,
     pub(super) tx: std::collections::BTreeMap<String, String>,
 }
 
@@ -93,6 +98,8 @@ pub(super) struct Sent {
     pub(super) uri: Option<Bytes>,
     pub(super) protocol: Option<String>,
     pub(super) scheme: Option<String>,
+    /// The policy asked for by name: `second` is another one with the same rules.
+    pub(super) policy: Option<String>,
     /// Headers in order; those of the same name that an ordinary request has are left out. `null` only leaves out.
     pub(super) headers: Vec<(String, Option<Bytes>)>,
     /// `Content-Type`.

@@ -56,7 +56,11 @@ impl Running {
             warnings: Arc::clone(&warnings),
         };
         let policy = policy(set, level, &source);
-        let config = Config { policies: [("default".to_owned(), policy)].into(), ..Config::default() };
+        let mut policies = std::collections::BTreeMap::from([("default".to_owned(), policy)]);
+        if let Some(policy) = policies.get("default").filter(|_| set.second).cloned() {
+            policies.insert("second".to_owned(), policy);
+        }
+        let config = Config { policies, ..Config::default() };
         let sources = Sources {
             config: Box::new(move || Ok(config.clone())),
             rules: Box::new(move |policy| source.load(policy)),
@@ -80,6 +84,11 @@ impl Running {
         self.judge.service.status_json()
     }
 
+    /// What Prometheus reads.
+    pub(super) fn metrics(&self) -> String {
+        self.judge.service.metrics_text()
+    }
+
     pub(super) fn send(&self, sent: &Sent) -> Got {
         let request = sent.request();
         match sent.door {
@@ -100,7 +109,7 @@ impl Running {
         request.with_request(|request| {
             self.judge.service.decide(&Call {
                 door: CallDoor::ExtAuthz,
-                policy: None,
+                policy: sent.policy.as_deref(),
                 request: *request,
                 scheme: sent.scheme.as_deref().unwrap_or("http").as_bytes(),
                 host: host.map_or(b"", |(_, value)| value),
