@@ -20,6 +20,8 @@ pub(super) enum Role {
     Default,
     /// `SecRuleUpdateActionById`.
     Update,
+    /// `SecRuleUpdateActionById` of a later link.
+    UpdateLink,
 }
 
 /// What an action list says. `None` and empty mean: not written.
@@ -82,7 +84,7 @@ pub(super) enum EffectDraft {
     RequestBodyProcessor(String),
     ForceRequestBodyVariable(bool),
     RemoveRules(Vec<RuleSelector>),
-    RemoveTargets(RuleSelector, Vec<Target>),
+    RemoveTargets(Vec<RuleSelector>, Vec<Target>),
 }
 
 impl ActionSet {
@@ -231,6 +233,9 @@ impl Compiler<'_> {
                 "`SecDefaultAction`",
             ),
             Role::Update => (["id", "phase", "chain"].contains(&row.name), "`SecRuleUpdateActionById`"),
+            Role::UpdateLink => {
+                (row.starter_only || row.name == "chain", "`SecRuleUpdateActionById` of a later rule of a chain")
+            }
         };
         if refused {
             let help = if role == Role::Link { "move it to the first rule of the chain" } else { "remove it" };

@@ -48,9 +48,9 @@ const CONTROLS: &[(&str, Read)] = &[
     ("ruleRemoveById", |c, v| Some(EffectDraft::RemoveRules(c.ctl_ids(v)))),
     ("ruleRemoveByMsg", |_, v| Some(EffectDraft::RemoveRules(vec![RuleSelector::Msg(rest(v))]))),
     ("ruleRemoveByTag", |_, v| Some(EffectDraft::RemoveRules(vec![RuleSelector::Tag(rest(v))]))),
-    ("ruleRemoveTargetById", |c, v| c.remove_targets(v, |c, ids| c.ctl_ids(ids).into_iter().next())),
-    ("ruleRemoveTargetByMsg", |c, v| c.remove_targets(v, |_, msg| Some(RuleSelector::Msg(rest(msg))))),
-    ("ruleRemoveTargetByTag", |c, v| c.remove_targets(v, |_, tag| Some(RuleSelector::Tag(rest(tag))))),
+    ("ruleRemoveTargetById", |c, v| c.remove_targets(v, |c, ids| c.ctl_ids(ids))),
+    ("ruleRemoveTargetByMsg", |c, v| c.remove_targets(v, |_, msg| vec![RuleSelector::Msg(rest(msg))])),
+    ("ruleRemoveTargetByTag", |c, v| c.remove_targets(v, |_, tag| vec![RuleSelector::Tag(rest(tag))])),
 ];
 
 fn rest(control: &Control<'_>) -> Spanned<Vec<u8>> {
@@ -97,7 +97,7 @@ impl Compiler<'_> {
     fn remove_targets(
         &mut self,
         control: &Control<'_>,
-        selector: fn(&mut Self, &Control<'_>) -> Option<RuleSelector>,
+        selectors: fn(&mut Self, &Control<'_>) -> Vec<RuleSelector>,
     ) -> Option<EffectDraft> {
         let Some(semicolon) = control.bytes().iter().position(|byte| *byte == b';') else {
             self.error_with_help(
@@ -110,7 +110,7 @@ impl Compiler<'_> {
         let split = control.from + semicolon;
         let head =
             Spanned { node: control.value.node.get(..split).unwrap_or_default().to_vec(), span: control.value.span };
-        let rules = selector(self, &Control { value: &head, from: control.from })?;
+        let rules = selectors(self, &Control { value: &head, from: control.from });
         let end = control.value.node.len();
         let targets = targets_within(control.value, split + 1..end, &mut self.diagnostics);
         Some(EffectDraft::RemoveTargets(rules, targets))

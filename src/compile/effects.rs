@@ -4,11 +4,12 @@ use super::Compiler;
 use super::actions::EffectDraft;
 use super::draft::Draft;
 use super::templates;
+use super::updates;
 use crate::ruleset::index::{RuleBits, RuleIndex};
 use crate::ruleset::rule::{Change, Ctl, Effect, SetVar, TxName};
 use crate::ruleset::template::Template;
-use crate::seclang::ast::RuleSelector;
-use crate::seclang::diag::nearest;
+use crate::seclang::ast::{RuleSelector, Target};
+use crate::seclang::diag::{Diagnostic, nearest};
 use crate::seclang::source::Spanned;
 use crate::vocab::variables::{Origin, Variable};
 
@@ -27,13 +28,17 @@ impl Compiler<'_> {
             EffectDraft::RemoveRules(selectors) => {
                 let mut rules = RuleBits::default();
                 for selector in selectors {
-                    rules.insert_all(&self.select(drafts, selector));
+                    rules.insert_all(&self.select(drafts, draft, selector));
                     self.judge_removed(drafts, selector);
                 }
                 Ctl::RemoveRules(rules)
             }
-            EffectDraft::RemoveTargets(selector, targets) => {
-                let rules = self.select(drafts, selector);
+            EffectDraft::RemoveTargets(selectors, targets) => {
+                let mut rules = RuleBits::default();
+                for selector in selectors {
+                    rules.insert_all(&self.select(drafts, draft, selector));
+                }
+                self.report_unread(drafts, selectors, targets);
                 let exclusions: Vec<_> = targets.iter().filter_map(|target| self.exclusion(target)).collect();
                 Ctl::RemoveTargets(rules, exclusions.into())
             }
@@ -41,17 +46,53 @@ impl Compiler<'_> {
         Some(Effect::Ctl(ctl))
     }
 
-    /// The rules that a run-time removal means. One that means none is worth a warning: it protects nobody from a false
-    /// positive.
-    fn select(&mut self, drafts: &[Draft], selector: &RuleSelector) -> RuleBits {
+    /// The rules that a run-time removal means. One that means none, or only rules that have run by then, is worth a
+    /// warning: it protects nobody from a false positive.
+    fn select(&mut self, drafts: &[Draft], remover: &Draft, selector: &RuleSelector) -> RuleBits {
         let mut rules = RuleBits::default();
-        for (index, _) in drafts.iter().enumerate().filter(|(_, draft)| selects(selector, draft)) {
+        let own = drafts.iter().position(|draft| draft.id == remover.id);
+        let mut in_time = false;
+        for (index, draft) in drafts.iter().enumerate().filter(|(_, draft)| selects(selector, draft)) {
             rules.insert(RuleIndex(u32::try_from(index).unwrap_or(u32::MAX)));
+            in_time |= (draft.phase, Some(index)) > (remover.phase, own);
         }
         if rules.is_empty() {
-            self.warning(selector.span(), format!("the removal of {} matches no rule", describe(selector)));
+            self.nothing_selected(drafts, selector, updates::RUN_TIME);
+        } else if !in_time {
+            let message = format!(
+                "the {} of {} has no effect: rule {} runs after them",
+                updates::RUN_TIME,
+                describe(selector),
+                remover.id
+            );
+            self.diagnostics.push(
+                Diagnostic::warning(selector.span(), message).with_help("move it before them, or to an earlier phase"),
+            );
         }
         rules
+    }
+
+    /// A warning for each target that none of the rules reads.
+    fn report_unread(&mut self, drafts: &[Draft], selectors: &[RuleSelector], targets: &[Target]) {
+        let meant = |draft: &&Draft| selectors.iter().any(|selector| selects(selector, draft));
+        let rules: Vec<&Draft> = drafts.iter().filter(meant).collect();
+        for target in targets.iter().filter(|_| !rules.is_empty()) {
+            if !rules.iter().any(|draft| updates::is_read(target, draft)) {
+                self.unread(selectors, target, &rules);
+            }
+        }
+    }
+
+    /// A target, of a removal or an update, that meets nothing the rules read.
+    pub(super) fn unread(&mut self, selectors: &[RuleSelector], target: &Target, rules: &[&Draft]) {
+        let meant: Vec<_> = selectors.iter().map(describe).collect();
+        let name = target.name.node.to_ascii_uppercase();
+        let message = format!("`{name}` has no effect here: no target of {} is concerned", meant.join(" and "));
+        let mut diagnostic = Diagnostic::warning(target.span, message);
+        if let [rule] = rules {
+            diagnostic = diagnostic.with_help(format!("rule {} reads {}", rule.id, updates::names_read(rule)));
+        }
+        self.diagnostics.push(diagnostic);
     }
 
     /// `[!]COLLECTION.name[=[+|-]value]`

@@ -149,21 +149,26 @@ fn what_has_no_effect_is_said() {
 #[test]
 fn removals_and_updates_that_meet_nothing_are_said() {
     use Level::Warning;
-    let help = "it acts on rules loaded before it; move it behind them or correct the selector";
+    let order = "it acts on rules loaded before it; move it behind them, or correct the";
+    let whole = "text: tags are compared whole, not searched for a pattern as in ModSecurity 2";
     check(
         "SecRuleRemoveById 5\nSecRuleUpdateTargetByTag t \"!ARGS:a\"",
         &[
-            (Warning, &format!("the removal of rule 5 matches no rule; {help}"), "5"),
-            (Warning, &format!("the update of rules tagged `t` matches no rule; {help}"), "t"),
+            (Warning, &format!("the removal of rule 5 matches no rule; {order} id"), "5"),
+            (Warning, &format!("the update of rules tagged `t` matches no rule; {order} {whole}"), "t"),
         ],
     );
     check(
         "SecRule REQUEST_URI \"@rx x\" \"id:1,phase:1\"\nSecRuleUpdateTargetById 1 \"!ARGS:a\"",
-        &[(Warning, "the update of rule 1 has no effect: no target of theirs is concerned", "1")],
+        &[(
+            Warning,
+            "`ARGS` has no effect here: no target of rule 1 is concerned; rule 1 reads `REQUEST_URI`",
+            "!ARGS:a",
+        )],
     );
     check(
         "SecAction \"id:1,phase:1,pass,ctl:ruleRemoveById=9\"",
-        &[(Warning, "the removal of rule 9 matches no rule", "9")],
+        &[(Warning, "the run-time removal of rule 9 matches no rule; correct the id", "9")],
     );
 }
 
@@ -178,6 +183,8 @@ fn taking_away_what_blocks_is_said_in_every_form() {
         ("SecRuleRemoveById 1-2", Some("1-2")),
         ("SecRuleRemoveByTag judge", Some("judge")),
         ("SecRuleUpdateActionById 2 \"pass\"", Some("2")),
+        // The default is `pass` here.
+        ("SecRuleUpdateActionById 2 \"block\"", Some("2")),
         ("SecRuleUpdateActionById 2 \"deny,status:400\"", None),
         ("SecRuleUpdateActionById 1 \"pass\"", None),
         ("SecAction \"id:3,phase:1,pass,ctl:ruleRemoveById=2\"", Some("2")),

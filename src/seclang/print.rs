@@ -112,7 +112,7 @@ fn key(key: &Key, expression: bool) -> Vec<u8> {
     match key {
         Key::Regex(pattern) => [b"/", slashes_escaped(pattern).as_slice(), b"/"].concat(),
         Key::Literal(text) | Key::XPath(text) => {
-            let ends = |byte: &u8| *byte == b'|' || (*byte == b',' && !expression);
+            let ends = |byte: &u8| matches!(*byte, b'|' | b',');
             let starts = |byte: &u8| *byte == b'\'' || (*byte == b'/' && !expression);
             let plain = !text.iter().any(ends) && !text.first().is_some_and(starts) && lexer::trim_end(text) == text;
             if plain { text.clone() } else { in_quotes(text, b'\'') }

@@ -108,7 +108,7 @@ impl<'a> Reader<'a> {
         let start = self.at;
         let key = match self.peek() {
             Some(b'\'') => self.quoted_key(name)?,
-            _ if takes_expression(name) => Key::XPath(self.plain_key(|byte| byte == b'|')),
+            _ if takes_expression(name) => Key::XPath(self.expression_key()),
             Some(b'/') => self.pattern()?,
             _ => Key::Literal(self.plain_key(is_separator)),
         };
@@ -126,6 +126,23 @@ impl<'a> Reader<'a> {
         self.skip(|byte| !ends(byte));
         let key = trim_end(self.text.slice(start..self.at).bytes);
         self.at = start + key.len();
+        key.to_vec()
+    }
+
+    /// An expression up to the next separator; a comma between brackets belongs to it.
+    fn expression_key(&mut self) -> Vec<u8> {
+        let mut depth = 0_usize;
+        let ends = |byte: &u8| {
+            match byte {
+                b'[' | b'(' => depth += 1,
+                b']' | b')' => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            *byte == b'|' || (*byte == b',' && depth == 0)
+        };
+        let rest = self.rest();
+        let key = trim_end(rest.get(..rest.iter().position(ends).unwrap_or(rest.len())).unwrap_or_default());
+        self.at += key.len();
         key.to_vec()
     }
 

@@ -402,6 +402,7 @@ fn target_lists_are_split_outside_patterns() {
     for (text, expected) in [
         ("ARGS|ARGS_NAMES,FILES", "ARGS|ARGS_NAMES|FILES"),
         ("\"ARGS | !ARGS:a , XML:/* | XML://@*\"", "ARGS|!ARGS:a|XML:/*|XML://@*"),
+        ("XML:/*,ARGS:a,XML:/a[1,2]|XML:'/a,b'", "XML:/*|ARGS:a|XML:'/a[1,2]'|XML:'/a,b'"),
         ("ARGS:/a{1,2}|b/|ARGS:c", "ARGS:/a{1,2}|b/|ARGS:c"),
         ("\"TX:'/a|b/' |TX:x\"", "TX:/a|b/|TX:x"),
         ("\"ARGS\\\n   |FILES\"", "ARGS|FILES"),
