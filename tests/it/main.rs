@@ -6,6 +6,9 @@
 mod baseline;
 #[cfg(test)]
 #[cfg(feature = "server")]
+mod blocking;
+#[cfg(test)]
+#[cfg(feature = "server")]
 mod cases;
 #[cfg(test)]
 #[cfg(feature = "server")]
@@ -22,6 +25,9 @@ mod crs_table;
 #[cfg(test)]
 #[cfg(feature = "server")]
 mod engine;
+#[cfg(test)]
+#[cfg(feature = "server")]
+mod exclusions;
 #[cfg(test)]
 #[cfg(feature = "server")]
 mod ftw;
