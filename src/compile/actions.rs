@@ -246,11 +246,14 @@ impl Compiler<'_> {
 
     /// `SecDefaultAction`: for the rules of its phase that follow.
     pub(super) fn default_action(&mut self, span: Span, actions: &[Action]) {
-        let set = self.read_actions(actions, Role::Default);
+        // `block` asks for what the default says; in the default itself it says nothing.
+        let told = |action: &&Action| !action.name.node.eq_ignore_ascii_case("block");
+        let actions: Vec<_> = actions.iter().filter(told).cloned().collect();
+        let set = self.read_actions(&actions, Role::Default);
         let Some(phase) = set.phase else {
             return self.error_with_help(span, "`SecDefaultAction` names no phase", "add `phase:1` to `phase:5`");
         };
-        if matches!(set.disruptive, None | Some(DisruptiveDraft::Block)) {
+        if set.disruptive.is_none() {
             return self.error_with_help(
                 span,
                 "`SecDefaultAction` names no disruptive action",
