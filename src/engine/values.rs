@@ -118,7 +118,8 @@ fn scalar_of_request(
     match variable {
         Variable::RequestUri => text(&input.uri),
         Variable::RequestUriRaw => text(request.target),
-        Variable::RequestFilename => text(&input.filename),
+        // What of a path is `PATH_INFO` only a web server knows; as in ModSecurity v3, all of it.
+        Variable::RequestFilename | Variable::PathInfo => text(&input.filename),
         Variable::RequestBasename => text(input.basename()),
         Variable::RequestLine => text(&input.request_line),
         Variable::RequestMethod => text(request.method),
