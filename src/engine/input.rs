@@ -165,9 +165,12 @@ impl Input {
         }
     }
 
-    /// Of a multipart body, files do not count towards `SecRequestBodyNoFilesLimit`.
+    /// Of a multipart body, what stands in files does not count towards `SecRequestBodyNoFilesLimit`; the headers of
+    /// all parts do, as in ModSecurity.
     fn check_no_files_limit(&mut self, settings: &Settings) {
-        let size = self.body.parsed.arguments.combined_size();
+        let parsed = &self.body.parsed;
+        let headers: usize = parsed.part_headers.iter().map(|(_, line)| line.len()).sum();
+        let size = parsed.arguments.combined_size().saturating_add(headers);
         if size > settings.request_body_no_files_limit && self.body.parsed.error.is_none() {
             self.body.parsed.error = Some(format!(
                 "Request body (without files) is {size} bytes, over the limit of {}",
