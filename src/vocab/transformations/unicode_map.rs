@@ -81,7 +81,7 @@ impl UnicodeMap {
     }
 
     /// Reads one code page from the text of a `SecUnicodeMapFile`: a line that begins with the page's number opens it,
-    /// and pairs such as `00a1:21` follow until another line without pairs.
+    /// and pairs such as `00a1:21` follow, on that line too, until a line opens another page.
     ///
     /// # Errors
     /// A message to a person: the page is not there, or a pair in it is malformed.
@@ -90,11 +90,13 @@ impl UnicodeMap {
         let mut inside = false;
         let mut found = false;
         for line in text.split(|byte| matches!(byte, b'\n' | b'\r')).map(<[u8]>::trim_ascii) {
-            if !line.is_empty() && !line.contains(&b':') {
-                inside = page_number(line) == Some(code_page);
+            let (page, pairs) = split_line(line);
+            if let Some(page) = page {
+                inside = page_number(page) == Some(code_page);
                 found |= inside;
-            } else if inside {
-                read_pairs(line, &mut entries)?;
+            }
+            if inside {
+                read_pairs(pairs, &mut entries)?;
             }
         }
         if !found {
@@ -110,6 +112,19 @@ impl UnicodeMap {
         let place = self.entries.binary_search_by_key(&code, |(code, _)| *code).ok()?;
         self.entries.get(place).map(|(_, byte)| *byte)
     }
+}
+
+/// The page that a line opens, if it opens one, and the pairs in it. In reduced files pairs follow on the page's line.
+fn split_line(line: &[u8]) -> (Option<&[u8]>, &[u8]) {
+    let is_pair = |word: &[u8]| word.contains(&b':');
+    let first = line.split(u8::is_ascii_whitespace).next().unwrap_or_default();
+    if first.is_empty() || is_pair(first) {
+        return (None, line);
+    }
+    let colon = line.iter().position(|byte| *byte == b':').unwrap_or(line.len());
+    let before = line.get(..colon).unwrap_or_default();
+    let pairs = before.iter().rposition(u8::is_ascii_whitespace).filter(|_| colon < line.len()).unwrap_or(line.len());
+    (Some(line), line.get(pairs..).unwrap_or_default())
 }
 
 fn page_number(line: &[u8]) -> Option<u32> {
@@ -140,6 +155,14 @@ mod tests {
         let map = UnicodeMap::parse(FILE, 20127).unwrap();
         assert_eq!(map.entries, [(0xe8, b'e'), (0xe9, b'e'), (0x2019, b'\'')]);
         assert_eq!(UnicodeMap::parse(FILE, 1250).unwrap().get(0xa2), Some(b'c'));
+    }
+
+    #[test]
+    fn pairs_may_follow_on_the_line_of_the_page() {
+        let map = UnicodeMap::parse(b"1251 0434:64 043e:6f\n1252 (x) 00a1:21 00a2:63\n00a3:4c\n", 1251).unwrap();
+        assert_eq!(map.entries, [(0x434, b'd'), (0x43e, b'o')]);
+        let map = UnicodeMap::parse(b"1251 0434:64 043e:6f\n1252 (x) 00a1:21 00a2:63\n00a3:4c\n", 1252).unwrap();
+        assert_eq!(map.entries, [(0xa1, b'!'), (0xa2, b'c'), (0xa3, b'L')]);
     }
 
     #[test]
