@@ -27,6 +27,9 @@ mod crs_table;
 mod engine;
 #[cfg(test)]
 #[cfg(feature = "server")]
+mod engine_vectors;
+#[cfg(test)]
+#[cfg(feature = "server")]
 mod exclusions;
 #[cfg(test)]
 #[cfg(feature = "server")]
