@@ -22,7 +22,7 @@ pub(crate) fn read(processor: Processor, content_type: &[u8], body: &[u8]) -> Pa
 }
 
 fn shown(parsed: &Parsed) -> String {
-    let fields = [&parsed.arguments, &parsed.files, &parsed.part_headers, &parsed.xml_attributes];
+    let fields = [&parsed.arguments, &parsed.array_names, &parsed.files, &parsed.part_headers, &parsed.xml_attributes];
     let fields = fields.map(|fields| fields.iter().map(|(n, v)| (n.to_vec(), v.to_vec())).collect::<Vec<_>>());
     let Parsed { file_sizes, xml_text, multipart, error, arguments_over_limit, urlencoded_error, .. } = parsed;
     format!("{fields:?} {file_sizes:?} {xml_text:?} {multipart:?} {error:?} {arguments_over_limit} {urlencoded_error}")
