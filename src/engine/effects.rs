@@ -30,8 +30,9 @@ impl Transaction<'_> {
         match &setvar.change {
             Change::Unset => self.unset(&name),
             Change::Set(value) => {
-                let text = self.expand(value, rule);
+                let text = self.expand_argument(value, rule);
                 self.set(&name, &text);
+                self.work.argument = text;
             }
             Change::Add(value) => self.add(&name, value, rule, i64::saturating_add),
             Change::Subtract(value) => self.add(&name, value, rule, i64::saturating_sub),
@@ -65,9 +66,7 @@ impl Transaction<'_> {
 
     /// The sum never falls below zero (ModSecurity v2): a counter that has underflowed would lift a threshold.
     fn add(&mut self, name: &Name, value: &Template, rule: &Rule, apply: fn(i64, i64) -> i64) {
-        let mut text = std::mem::take(&mut self.work.argument);
-        text.clear();
-        self.expand_into(value, rule, &mut text);
+        let text = self.expand_argument(value, rule);
         let old = match name {
             Name::Slot(slot) => self.state.tx.get(*slot),
             Name::Dynamic(name) => self.state.tx.get_dynamic(name),

@@ -18,7 +18,16 @@ impl Transaction<'_> {
         }
     }
 
-    /// The text of a template.
+    /// The text of a template, in the scratch's buffer. Put it back into `work.argument` when it has been read, so that
+    /// the next expansion allocates nothing.
+    pub(crate) fn expand_argument(&mut self, template: &Template, rule: &Rule) -> Vec<u8> {
+        let mut text = std::mem::take(&mut self.work.argument);
+        text.clear();
+        self.expand_into(template, rule, &mut text);
+        text
+    }
+
+    /// The text of a template, to be kept.
     pub(crate) fn expand(&mut self, template: &Template, rule: &Rule) -> Vec<u8> {
         let mut text = Vec::new();
         self.expand_into(template, rule, &mut text);

@@ -219,13 +219,6 @@ impl<'a> Transaction<'a> {
         }
     }
 
-    fn expand_argument(&mut self, argument: &crate::ruleset::template::Template, rule: &Rule) -> Vec<u8> {
-        let mut text = std::mem::take(&mut self.work.argument);
-        text.clear();
-        self.expand_into(argument, rule, &mut text);
-        text
-    }
-
     /// What a match leaves behind: `MATCHED_*`, captures, effects, and an entry for the report.
     fn matched(&mut self, current: Current<'a>, member: Member<'_>, found: &mut Found) {
         found.any = true;
