@@ -215,7 +215,7 @@ pub(crate) struct Word {
     pub(crate) text: Vec<u8>,
     /// Where the text starts in the logical line, behind an opening quote.
     start: usize,
-    /// The offsets in `text` of the quotes that an escape was removed from.
+    /// The offsets in `text` of the bytes that a backslash before them was removed from.
     escapes: Vec<usize>,
 }
 
@@ -228,6 +228,26 @@ impl Word {
     /// The place of a range of the text.
     pub(crate) fn span(&self, line: &Line, range: Range<usize>) -> Span {
         line.span(self.raw(range.start)..self.raw(range.end))
+    }
+
+    /// The word with each four backslashes in a row read as two.
+    pub(crate) fn with_fours_halved(&self) -> Self {
+        const FOUR: &[u8] = b"\\\\\\\\";
+        let (mut text, mut escapes, mut at) = (Vec::with_capacity(self.text.len()), Vec::new(), 0);
+        while let Some(byte) = self.text.get(at) {
+            if self.text.get(at..).is_some_and(|rest| rest.starts_with(FOUR)) {
+                escapes.extend([text.len(), text.len() + 1]);
+                text.extend_from_slice(b"\\\\");
+                at += FOUR.len();
+                continue;
+            }
+            if self.escapes.binary_search(&at).is_ok() {
+                escapes.push(text.len());
+            }
+            text.push(*byte);
+            at += 1;
+        }
+        Self { text, start: self.start, escapes }
     }
 }
 

@@ -4,6 +4,7 @@
 //! operators and actions; the compiler resolves their names.
 
 pub mod actions;
+mod backslashes;
 pub mod directives;
 pub mod includes;
 pub mod operator;
@@ -12,6 +13,7 @@ pub mod targets;
 
 use std::sync::Arc;
 
+use self::backslashes::Backslashes;
 use self::directives::{DIRECTIVES, DirectiveInfo};
 use super::ast::{Directive, DirectiveKind, Program, RuleSelector};
 use super::diag::{Diagnostic, nearest};
@@ -64,6 +66,8 @@ struct Parser<'a> {
     program: Program,
     diagnostics: Vec<Diagnostic>,
     includes: includes::Stack,
+    /// How the file being read wants its backslashes read.
+    backslashes: Backslashes,
 }
 
 /// A directive's name and arguments, and the text they were written in.
@@ -71,6 +75,7 @@ struct Words<'a> {
     line: &'a Line,
     name: &'a Word,
     arguments: &'a [Word],
+    backslashes: Backslashes,
 }
 
 impl<'a> Words<'a> {
@@ -87,7 +92,13 @@ impl<'a> Words<'a> {
 
 impl<'a> Parser<'a> {
     fn new(loader: &'a dyn Loader) -> Self {
-        Self { loader, program: Program::default(), diagnostics: Vec::new(), includes: includes::Stack::default() }
+        Self {
+            loader,
+            program: Program::default(),
+            diagnostics: Vec::new(),
+            includes: includes::Stack::default(),
+            backslashes: Backslashes::default(),
+        }
     }
 
     fn finish(self) -> Parsed {
@@ -103,11 +114,13 @@ impl<'a> Parser<'a> {
         let file = self.program.sources.add(path, text);
         let Some(text) = self.program.sources.get(file).map(|source| Arc::clone(&source.text)) else { return };
         self.includes.enter(path);
+        let including = std::mem::replace(&mut self.backslashes, Backslashes::of(&text));
         let mut lines = Lines::new(file, &text);
         let mut line = Line::new(file);
         while lines.next(&mut line, &mut self.diagnostics) {
             self.line(&line, path);
         }
+        self.backslashes = including;
         self.includes.leave();
     }
 
@@ -117,7 +130,7 @@ impl<'a> Parser<'a> {
             Err(diagnostic) => return self.report(diagnostic),
         };
         let Some((name, arguments)) = words.split_first() else { return };
-        let words = Words { line, name, arguments };
+        let words = Words { line, name, arguments, backslashes: self.backslashes };
         let text = Text::word(line, name).shown();
         let Some(info) = directives::directive(&text) else {
             return self.report(unknown_directive(words.span(), &text));
@@ -172,7 +185,12 @@ fn bytes(text: Text<'_>) -> Spanned<Vec<u8>> {
 
 fn rule(first: Text<'_>, words: &Words<'_>, out: &mut Vec<Diagnostic>) -> Option<DirectiveKind> {
     let targets = targets::targets(first, out);
-    let operator = operator::operator(words.text(1)?);
+    let halved = match words.backslashes {
+        Backslashes::Halved => words.arguments.get(1).map(Word::with_fours_halved),
+        Backslashes::Kept => None,
+    };
+    let operator =
+        operator::operator(halved.as_ref().map_or(words.text(1), |word| Some(Text::word(words.line, word)))?);
     let actions = words.text(2).map(|list| actions::actions(list, out)).unwrap_or_default();
     match operator {
         Ok(operator) if !targets.is_empty() => Some(DirectiveKind::Rule { targets, operator, actions }),

@@ -440,6 +440,70 @@ fn operators_are_read() {
     }
 }
 
+/// The operators' arguments in load order.
+fn arguments_of(parsed: &Parsed) -> Vec<String> {
+    assert!(parsed.diagnostics.is_empty(), "{:?}", parsed.diagnostics);
+    let rules = parsed.program.directives.iter().filter_map(|directive| match &directive.kind {
+        DirectiveKind::Rule { operator, .. } => Some(String::from_utf8_lossy(&operator.argument.node).into_owned()),
+        _ => None,
+    });
+    rules.collect()
+}
+
+#[test]
+fn four_backslashes_are_two_in_crs_3_alone() {
+    let rule = r#"SecRule ARGS:'/\\\\/' "@rx \d[\\/]\\\\[c]\\\\\\\\\(x\"\\\\" "id:1,msg:'\\\\'""#;
+    let kept = r#"\d[\\/]\\\\[c]\\\\\\\\\(x"\\\\"#;
+    let halved = r#"\d[\\/]\\[c]\\\\\(x"\\"#;
+    for (said, expected) in [
+        ("", kept),
+        ("SecComponentSignature \"OWASP_CRS/3.3.10\"", halved),
+        ("seccomponentsignature OWASP_CRS/3.0.0", halved),
+        ("SecComponentSignature \"OWASP_CRS/4.28.0\"", kept),
+        ("SecAction \"id:2,ver:'OWASP_CRS/3.2.1'\"", halved),
+        ("SecAction \"id:2,\\\n    VER: OWASP_CRS/3.2.1,\\\n    pass\"", halved),
+        ("SecAction \"id:2,ver:'OWASP_CRS/33.2.1'\"", kept),
+        ("SecAction \"id:2,rever:'OWASP_CRS/3.2.1'\"", kept),
+        ("SecAction \"id:2,tag:'OWASP_CRS/3.2.1'\"", kept),
+        ("SecAction \"id:2,msg:'as OWASP_CRS/3.2.1 does'\"", kept),
+        ("  # ver:'OWASP_CRS/3.2.1'", kept),
+        ("#SecAction \"id:2,\\\n#ver:'OWASP_CRS/3.2.1'\"", kept),
+    ] {
+        assert_eq!(arguments_of(&read(&format!("{said}\n{rule}"))), [expected], "{said}");
+        assert_eq!(arguments_of(&read(&format!("{rule}\n{said}"))), [expected], "{said}");
+    }
+    let parsed = read(&format!("{rule},ver:'OWASP_CRS/3.2.1'\"").replace("'\",", "',"));
+    let Some(DirectiveKind::Rule { targets, operator, actions }) = parsed.program.directives.first().map(|d| &d.kind)
+    else {
+        panic!("{:?}", parsed.diagnostics);
+    };
+    assert_eq!(print::targets(targets), br"ARGS:/\\\\/", "targets and actions stay");
+    assert_eq!(print::actions(actions), br"id:1,msg:\\\\,ver:OWASP_CRS/3.2.1");
+    assert_eq!(operator.argument.node, halved.as_bytes());
+}
+
+#[test]
+fn an_included_file_has_its_own_reading() {
+    let rule = |id: u32, ver: &str| format!("SecRule ARGS \"@rx {id}{}\" \"id:{id},ver:'{ver}'\"\n", r"\\\\");
+    let crs = format!("{}Include user.conf\n{}", rule(1, "OWASP_CRS/3.3.10"), rule(3, "OWASP_CRS/3.3.10"));
+    let main = format!("{}Include crs.conf\n{}", rule(0, "mine"), rule(4, "OWASP_CRS/4.0.0"));
+    let loader = files(&[("main.conf", &main), ("crs.conf", &crs), ("user.conf", &rule(2, "mine"))]);
+    let expected = [r"0\\\\", r"1\\", r"2\\\\", r"3\\", r"4\\\\"];
+    assert_eq!(arguments_of(&parse(&loader, "main.conf")), expected);
+}
+
+#[test]
+fn places_survive_halved_backslashes() {
+    let argument = r#"\\\\\"a\\\\b"#;
+    let text = format!("SecComponentSignature OWASP_CRS/3.3\nSecRule ARGS \"!@rx {argument} \" id:1");
+    let parsed = read(&text);
+    assert_eq!(arguments_of(&parsed), [r#"\\"a\\b"#]);
+    let Some(DirectiveKind::Rule { operator, .. }) = parsed.program.directives.last().map(|d| &d.kind) else {
+        panic!("{:?}", parsed.diagnostics);
+    };
+    assert_eq!(underlined(&parsed, &Diagnostic::error(operator.argument.span, "")), argument);
+}
+
 fn actions_of(text: &str) -> Vec<Action> {
     let parsed = read(&format!("SecAction {text}"));
     assert!(parsed.diagnostics.is_empty(), "{text}: {:?}", parsed.diagnostics);

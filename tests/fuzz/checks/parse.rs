@@ -19,7 +19,10 @@ pub(crate) fn run(data: &[u8]) {
     for diagnostic in &parsed.diagnostics {
         assert!(!diagnostic.render(&parsed.program.sources).is_empty(), "a diagnostic says nothing");
     }
-    if parsed.diagnostics.is_empty() {
+    // In a file of CRS 3.x four backslashes are two: eight are four, which read as two once more.
+    let halved_twice =
+        data.windows(8).any(|bytes| bytes == br"\\\\") && data.windows(9).any(|bytes| bytes == b"OWASP_CRS");
+    if parsed.diagnostics.is_empty() && !halved_twice {
         let printed = print::program(&parsed.program);
         let again = parse_text(&files, "printed.conf", &printed);
         assert_eq!(again.diagnostics, [], "the printed text has findings");
