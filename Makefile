@@ -6,10 +6,10 @@ MINUTES ?= 2
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help run test crs e2e conformance fuzz bench clean
+.PHONY: help run test crs e2e conformance conformance-blocking test-table fuzz bench clean
 
 help: ## This list
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-22s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: | rules/crs ## Get the CRS if it is not there, build, serve (ARGS='--set mode=detect')
 	$(CARGO) run --release --locked --bin portcullis -- serve $(ARGS)
@@ -29,6 +29,12 @@ e2e: ## Only the tests with real Envoy, Traefik, nginx and Caddy
 
 conformance: ## Only the CRS regression tests
 	@$(PYTHON) tests/gate.py conformance
+
+conformance-blocking: ## The CRS regression tests in blocking mode, at every level and setting
+	@$(PYTHON) tests/gate.py blocking
+
+test-table: ## Write the counts of the last `make test` into tests/README.md
+	@$(PYTHON) tests/table.py --write
 
 fuzz: ## Fuzz each target (MINUTES=2 each; how and what: tests/fuzz/README.md)
 	@tests/fuzz/run $(MINUTES)

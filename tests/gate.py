@@ -3,7 +3,8 @@
     python3 tests/gate.py            all suites
     python3 tests/gate.py e2e doc    these suites
 
-Each suite writes to target/gate/NAME.log; of a failed one the end is shown. The last line is the sum. Python's standard
+Each suite writes to target/gate/NAME.log; of a failed one the end is shown. After all suites the table of what was
+counted in them is shown and held against tests/README.md (see table.py). The last line is the sum. Python's standard
 library is all it needs.
 """
 
@@ -17,6 +18,8 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+
+import table
 
 ROOT = Path(__file__).resolve().parent.parent
 LOGS = ROOT / "target" / "gate"
@@ -89,6 +92,9 @@ def suites():
         listed.append(Suite("benches", cargo("test", "--bench", "evaluate"), 15, by_exit_code))
     listed += [
         Suite("conformance", cargo("test", "--test", "conformance"), 20, by_last_line),
+        # Every test at every setting; the suite `test` has run a sample.
+        Suite("blocking", cargo("test", "--test", "it", "blocking::", "--", "--show-output"), 30, by_cargo_test,
+              env={"PORTCULLIS_FULL": "1"}),
         # Left out of plain `cargo test`, so also out of `--all-targets`.
         Suite("clippy-e2e", cargo("clippy", "--test", "e2e", "--", "-D", "warnings"), 10, by_exit_code),
         Suite("e2e", cargo("test", "--test", "e2e"), 20, by_last_line, prepare=get_proxies),
@@ -215,12 +221,24 @@ def install_debian(packages, log):
             run_bounded([f"/etc/init.d/{service}", "stop"], MINUTE, log)
 
 
-def table(rows):
+def show_suites(rows):
     say()
     say(f"{'suite':<22}{'run':>7}{'passed':>8}{'failed':>8}{'skipped':>9}{'seconds':>9}")
     for name, passed, failed, skipped, seconds in rows:
         say(f"{name:<22}{passed + failed:>7}{passed:>8}{failed:>8}{skipped:>9}{seconds:>9.0f}")
     say()
+
+
+def check_counts(suites):
+    """What the suites counted: shown, and no less than stands in tests/README.md."""
+    start = time.monotonic()
+    rows = table.collect(suites)
+    say(table.printed(rows))
+    wrong, notes = table.judge(rows, table.frozen())
+    for line in [*notes, *(f"FAILED: {line}" for line in wrong)]:
+        say(f"   {line}")
+    say()
+    return ("counts", len(rows) - len(wrong), len(wrong), 0, time.monotonic() - start)
 
 
 def main(names):
@@ -233,7 +251,8 @@ def main(names):
     get_crs()
     chosen = [suite for suite in listed if not names or any(matches(suite, name) for name in names)]
     rows = [run_suite(suite) for suite in chosen]
-    table(rows)
+    rows.append(check_counts({suite.name for suite in chosen}))
+    show_suites(rows)
     passed, failed, skipped = (sum(row[column] for row in rows) for column in (1, 2, 3))
     say(f"{passed} passed, {failed} failed, {skipped} skipped")
     return 1 if failed else 0

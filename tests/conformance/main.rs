@@ -148,10 +148,8 @@ fn compare(run: &Run, all: &[Run], known: &Known) -> Tally {
     for (reason, count) in reasons {
         println!("CRS {version}: skipped {count}: {reason}");
     }
-    let Tally { passed, failed, skipped } = tally;
-    println!(
-        "conformance {version}: {} tests, {passed} passed, {failed} failed, {skipped} skipped, {wrong} of them wrong",
-        run.suite.tests.len()
-    );
+    let Tally { passed, skipped, .. } = tally;
+    let run = run.suite.tests.len() + wrong - skipped;
+    println!("COUNT: CRS {version}: {run} run, {passed} passed, {wrong} explained, {} skipped", skipped - wrong);
     tally
 }

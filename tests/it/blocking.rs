@@ -18,6 +18,7 @@ use portcullis::input::{RequestBuf, parse_raw};
 use portcullis::model::{Outcome, Phase, RuleMatch, Severity, Verdict};
 use portcullis::sets::{self, LoadedSet};
 
+use crate::counted;
 use crate::shared::folder;
 
 /// Every how many-th test is run at each paranoia level, and under the other settings.
@@ -270,9 +271,12 @@ fn the_verdict_is_the_one_that_follows_from_the_rules() {
         counts.into_iter().for_each(|(kind, count)| *total.entry(kind).or_default() += count);
         failures.extend(wrong);
     }
-    println!("{} verdicts under {} settings: {total:?}", total.values().sum::<usize>(), settings().len());
+    let verdicts: usize = total.values().sum();
+    println!("{verdicts} verdicts under {} settings: {total:?}", settings().len());
+    let name = if full { "verdicts in blocking mode" } else { "verdicts in blocking mode, of a sample" };
+    counted::say(name, verdicts, verdicts - failures.len(), 0, 0);
     assert!(failures.is_empty(), "{} wrong, first\n{}", failures.len(), failures[..failures.len().min(20)].join("\n"));
-    assert_eq!(total.values().sum::<usize>(), 4 * expected.0 + (settings().len() - 4) * expected.1);
+    assert_eq!(verdicts, 4 * expected.0 + (settings().len() - 4) * expected.1);
     for kind in ["allowed", "refused in phase 1", "refused in phase 2", "refused by the set-up"] {
         assert!(total.contains_key(kind), "no request was {kind}: {total:?}");
     }

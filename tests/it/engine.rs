@@ -10,6 +10,8 @@ use portcullis::seclang::parser::parse_text;
 use portcullis::seclang::source::MemoryLoader;
 use serde::Deserialize;
 
+use crate::counted;
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Case {
@@ -130,7 +132,7 @@ fn every_case_holds() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vectors/engine/rules.json");
     let cases: Vec<Case> = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
     let failures: Vec<_> = cases.iter().filter_map(|case| check(case).err()).collect();
-    println!("engine cases: {} ran, {} failed", cases.len(), failures.len());
+    counted::say("engine, our own", cases.len(), cases.len() - failures.len(), 0, 0);
     assert!(failures.is_empty(), "{}", failures.join("\n"));
     assert!(cases.len() >= 53, "cases went missing: {}", cases.len());
 }

@@ -19,6 +19,7 @@ use portcullis::sets::{self, LoadedSet};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
+use crate::counted;
 use crate::shared::folder;
 
 #[derive(Deserialize)]
@@ -201,6 +202,7 @@ fn check_file(name: &str, count: usize) {
     let plain = plain.unwrap();
     let failures: Vec<_> = cases.iter().flat_map(|case| check(case, &plain)).collect();
     println!("exclusions, {name}: {} forms ran, {} findings", cases.len(), failures.len());
+    counted::say("exclusions", cases.len(), cases.len().saturating_sub(failures.len()), 0, 0);
     assert!(failures.is_empty(), "{}", failures.join("\n"));
     assert_eq!(cases.len(), count, "{name}: cases went missing");
     let forms: BTreeSet<_> = cases.iter().map(|case| &case.form).collect();
@@ -238,6 +240,7 @@ fn what_cannot_be_read_is_an_error_with_its_line() {
     });
     let wrong: Vec<_> = wrong.collect();
     println!("exclusions, errors.json: {} mistakes ran, {} findings", mistakes.len(), wrong.len());
+    counted::say("exclusions", mistakes.len(), mistakes.len() - wrong.len(), 0, 0);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert_eq!(mistakes.len(), 18);
 }
@@ -403,6 +406,7 @@ fn check_alike(name: &str, rules: &RuleSet, requests: &[Sent]) -> usize {
     let (found, verdict, _) = expected.unwrap();
     assert!(!found.is_empty(), "{name}: no rule fires, which proves nothing");
     println!("{name}: {} orders, {verdict}, {found:?}", requests.len());
+    counted::say("orders of a request's parts", requests.len(), requests.len(), 0, 0);
     requests.len()
 }
 

@@ -17,6 +17,8 @@ mod check;
 #[cfg(feature = "server")]
 mod command;
 #[cfg(test)]
+mod counted;
+#[cfg(test)]
 #[cfg(feature = "server")]
 mod crs;
 #[cfg(test)]

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use crate::counted;
+
 #[path = "../fuzz/checks/body.rs"]
 mod body;
 #[path = "../fuzz/checks/body_form.rs"]
@@ -54,7 +56,7 @@ fn inputs_that_once_failed_pass() {
             ran += 1;
         }
     }
-    println!("regressions: ran {ran}");
+    counted::say("fuzz seeds", ran, ran, 0, 0);
     assert!(ran >= TARGETS.len(), "every target has at least a seed");
 }
 

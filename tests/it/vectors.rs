@@ -10,7 +10,7 @@ use portcullis::vocab::transformations::{
 };
 use serde_json::Value;
 
-use crate::shared;
+use crate::{counted, shared};
 
 /// What became of the cases of a suite.
 #[derive(Default)]
@@ -23,7 +23,7 @@ struct Tally {
 impl Tally {
     fn finish(self, suite: &str, total: usize) {
         let passed = self.ran - self.failures.len();
-        println!("{suite}: ran {}, passed {passed}, skipped {}", self.ran, self.skipped);
+        counted::say(suite, self.ran + self.skipped, passed, self.skipped, 0);
         assert!(self.failures.is_empty(), "{} failures:\n{}", self.failures.len(), self.failures.join("\n"));
         assert_eq!(self.ran + self.skipped, total, "{suite}: cases were lost or added");
     }
@@ -252,7 +252,8 @@ fn run(files: &[(String, PathBuf)], skips: &Skips, mut check: impl FnMut(&Value)
 fn third_party_transformations(origin: &str, total: usize, context: &TransformationContext) {
     let Some(root) = shared::folder("vectors") else { return };
     let files = files(&root, &format!("transformations/{origin}"));
-    run(&files, &Skips::read(), |case| transformation_case(case, context)).finish(origin, total);
+    run(&files, &Skips::read(), |case| transformation_case(case, context))
+        .finish(&format!("transformations, {origin}"), total);
 }
 
 #[test]
@@ -270,7 +271,8 @@ fn third_party_operators(origin: &str, total: usize) {
     let Some(root) = shared::folder("vectors") else { return };
     let folder = format!("operators/{origin}");
     let files = files(&root, &folder);
-    run(&files, &Skips::read(), |case| operator_case(case, &root.join(&folder))).finish(origin, total);
+    run(&files, &Skips::read(), |case| operator_case(case, &root.join(&folder)))
+        .finish(&format!("operators, {origin}"), total);
 }
 
 #[test]
@@ -312,7 +314,7 @@ fn transformations_have_vectors_of_our_own() {
             tally.failures.extend(result.err().map(|message| format!("{name}: {message}; {case}")));
         }
     }
-    tally.finish("our transformations", 291);
+    tally.finish("transformations, our own", 291);
 }
 
 fn own_operator_case(entry: &OperatorEntry, case: &Value) -> Result<(), String> {
@@ -344,7 +346,7 @@ fn operators_have_vectors_of_our_own() {
             tally.failures.extend(result.err().map(|message| format!("{name}: {message}; {case}")));
         }
     }
-    tally.finish("our operators", 127);
+    tally.finish("operators, our own", 127);
 }
 
 #[test]
