@@ -69,6 +69,8 @@ struct Compiler<'p> {
     chain_open: bool,
     /// A chain whose starter was refused: its links are read and dropped.
     chain_lost: bool,
+    /// The rule whose actions are being read, as far as it is known.
+    rule_read: Option<RuleId>,
     tx_names: TxNames,
     transformations: TransformationTree,
 }
@@ -96,6 +98,7 @@ impl<'p> Compiler<'p> {
             markers: Vec::new(),
             chain_open: false,
             chain_lost: false,
+            rule_read: None,
             tx_names,
             transformations: TransformationTree::default(),
         }

@@ -5,7 +5,7 @@ use crate::model::{AuditEngine, Phase, RuleId, Severity};
 use crate::ruleset::rule::{AllowScope, PartsChange};
 use crate::ruleset::settings::EngineMode;
 use crate::seclang::ast::{Action, RuleSelector, Target};
-use crate::seclang::diag::nearest;
+use crate::seclang::diag::{Diagnostic, nearest};
 use crate::seclang::source::{Span, Spanned};
 use crate::vocab::transformations;
 
@@ -201,6 +201,7 @@ impl Compiler<'_> {
     /// Reads an action list; what is wrong is reported and left out.
     pub(super) fn read_actions(&mut self, actions: &[Action], role: Role) -> ActionSet {
         let mut set = ActionSet::default();
+        self.rule_read = self.rule_of(actions, role);
         for action in actions {
             let name = action.name.node.as_str();
             match ACTIONS.iter().find(|row| row.name.eq_ignore_ascii_case(name)) {
@@ -213,6 +214,37 @@ impl Compiler<'_> {
             }
         }
         set
+    }
+
+    /// The rule that a list belongs to, if it has been given an id by then; for what is said about its actions.
+    fn rule_of(&self, actions: &[Action], role: Role) -> Option<RuleId> {
+        let own = || actions.iter().find(|action| action.name.node.eq_ignore_ascii_case("id"))?.value.as_ref();
+        match role {
+            Role::Rule => RuleId::new(std::str::from_utf8(own()?.node.trim_ascii()).ok()?.parse().ok()?),
+            Role::Link => self.drafts.last().filter(|_| !self.chain_lost).map(|starter| starter.id),
+            Role::Default | Role::Update | Role::UpdateLink => None,
+        }
+    }
+
+    /// What a later rule of a chain says about the chain as a whole: the first rule's word counts, as in `ModSecurity` 2,
+    /// and one that differs is not heard.
+    pub(super) fn unheard(&mut self, actions: &[Action], id: RuleId, (log, audit): (Option<bool>, Option<bool>)) {
+        for action in actions {
+            let heard = match action.name.node.to_ascii_lowercase().as_str() {
+                "status" | "tag" => false,
+                "log" => log != Some(false),
+                "nolog" => log == Some(false),
+                "auditlog" => audit != Some(false),
+                "noauditlog" => audit == Some(false),
+                _ => true,
+            };
+            if !heard {
+                let name = &action.name.node;
+                let message = format!("`{name}` has no effect in a later rule of a chain: that of rule {id} counts");
+                let help = "move it to the first rule of the chain";
+                self.diagnostics.push(Diagnostic::warning(action.span, message).with_help(help));
+            }
+        }
     }
 
     fn unknown_action(&mut self, action: &Action) {
@@ -273,7 +305,8 @@ impl Compiler<'_> {
     }
 
     fn no_effect(&mut self, action: &Action, why: &str) {
-        self.warning(action.span, format!("`{}` has no effect: {why}", action.name.node));
+        let rule = self.rule_read.map(|id| format!(" in rule {id}")).unwrap_or_default();
+        self.warning(action.span, format!("`{}` has no effect{rule}: {why}", action.name.node));
     }
 
     /// The value of an action that needs one.

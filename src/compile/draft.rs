@@ -81,6 +81,8 @@ impl Compiler<'_> {
                 && let Some(starter) = self.drafts.last_mut()
             {
                 starter.links.push(link);
+                let (id, logs) = (starter.id, (starter.actions.log, starter.actions.audit));
+                self.unheard(actions, id, logs);
             }
             return;
         }

@@ -3,7 +3,6 @@
 use super::Compiler;
 use super::actions::EffectDraft;
 use super::draft::Draft;
-use super::templates;
 use super::updates;
 use crate::ruleset::index::{RuleBits, RuleIndex};
 use crate::ruleset::rule::{Change, Ctl, Effect, SetVar, TxName};
@@ -147,7 +146,7 @@ impl Compiler<'_> {
     }
 
     fn tx_name(&mut self, name: &[u8], text: &Spanned<Vec<u8>>) -> Option<TxName> {
-        let template = templates::lenient(name);
+        let template = self.lenient(&Spanned { node: name.to_vec(), span: text.span });
         if template.as_literal().is_none() {
             return Some(TxName::Dynamic(template));
         }

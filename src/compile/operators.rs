@@ -1,6 +1,6 @@
 //! Operators: found by name, prepared with their argument.
 
-use super::{Compiler, templates};
+use super::Compiler;
 use crate::model::RuleId;
 use crate::ruleset::rule::Operator;
 use crate::seclang::ast::OperatorExpr;
@@ -25,7 +25,7 @@ impl Compiler<'_> {
                 Operator::Never
             }
             OperatorKind::Build(build) => {
-                let argument = templates::lenient(&written.argument.node);
+                let argument = self.lenient(&written.argument);
                 if argument.as_literal().is_none() {
                     return Operator::PreparedLate { build: *build, argument };
                 }

@@ -9,6 +9,13 @@ use crate::seclang::diag::nearest;
 use crate::seclang::source::Spanned;
 use crate::vocab::variables::{Shape, Variable};
 
+fn written(key: &ast::Key) -> Box<[u8]> {
+    match key {
+        ast::Key::Literal(text) | ast::Key::XPath(text) => text.as_slice().into(),
+        ast::Key::Regex(pattern) => [b"/", pattern.as_slice(), b"/"].concat().into(),
+    }
+}
+
 impl Compiler<'_> {
     /// The targets of a link and its exclusions, which may stand in any order.
     pub(super) fn targets(&mut self, written: &[ast::Target]) -> (Box<[Target]>, Box<[Exclusion]>) {
@@ -38,7 +45,8 @@ impl Compiler<'_> {
             Selector::Key(name) if variable == Variable::Tx => Selector::Tx(self.tx_slot(&name, target)?),
             selector => selector,
         };
-        Some(Target { variable, count: target.count, selector })
+        let written = target.key.as_ref().map(|key| written(&key.node)).unwrap_or_default();
+        Some(Target { variable, count: target.count, selector, written })
     }
 
     /// An exclusion, whether or not `!` stands before it.

@@ -2,14 +2,15 @@
 
 use super::Compiler;
 use crate::ruleset::template::{Macro, Piece, Template};
-use crate::seclang::diag::nearest;
-use crate::seclang::source::Spanned;
+use crate::seclang::diag::{Diagnostic, nearest};
+use crate::seclang::source::{Span, Spanned};
 use crate::vocab::variables::{Shape, Variable};
 
 impl Compiler<'_> {
     /// A text whose macros must name variables; those that do not are errors.
     pub(super) fn template(&mut self, text: &Spanned<Vec<u8>>) -> Template {
         let (template, unknown) = parse(&text.node);
+        self.pattern_keys(&template, text.span);
         for name in unknown {
             let message = format!("the macro `%{{{name}}}` names no variable");
             let variable = name.split(['.', ':']).next().unwrap_or_default();
@@ -21,16 +22,31 @@ impl Compiler<'_> {
         template
     }
 
+    /// As [`Compiler::template`], for texts in which `%{` may be meant literally, as in patterns: a macro that names no
+    /// variable stays text.
+    pub(super) fn lenient(&mut self, text: &Spanned<Vec<u8>>) -> Template {
+        let template = parse(&text.node).0;
+        self.pattern_keys(&template, text.span);
+        template
+    }
+
+    /// `%{ARGS:/x/}`: `ModSecurity` 2 takes the first member whose name the pattern matches, 3 and Coraza the one that is
+    /// called `/x/`. So do we, which is hardly what is meant.
+    fn pattern_keys(&mut self, template: &Template, span: Span) {
+        for (variable, key) in template.macros().filter_map(|found| Some((found.variable, found.key.as_deref()?))) {
+            if key.len() > 1 && key.starts_with(b"/") && key.ends_with(b"/") {
+                let (name, key) = (variable.name(), String::from_utf8_lossy(key));
+                let message = format!("`%{{{name}:{key}}}` is always empty: a macro takes a name, not a pattern");
+                let help = "write the whole name, or let a rule with `capture` match it and write `%{TX.0}`";
+                self.diagnostics.push(Diagnostic::warning(span, message).with_help(help));
+            }
+        }
+    }
+
     /// An action's text, empty when the action is not there.
     pub(super) fn template_of(&mut self, text: Option<&Spanned<Vec<u8>>>) -> Template {
         text.map(|text| self.template(text)).unwrap_or_default()
     }
-}
-
-/// A text whose macros are those that name variables; anything else stays text, as in patterns, where `%{` may be meant
-/// literally.
-pub(super) fn lenient(text: &[u8]) -> Template {
-    parse(text).0
 }
 
 /// The template, and the contents of `%{…}` that name no variable (kept as text).

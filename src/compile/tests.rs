@@ -222,3 +222,65 @@ fn every_mistake_is_reported_at_once() {
     let errors = diagnose(text).into_iter().filter(|(level, ..)| *level == Level::Error).count();
     assert_eq!(errors, 5);
 }
+
+#[test]
+fn a_macro_with_a_pattern_is_told() {
+    use Level::Warning;
+    let help = "a macro takes a name, not a pattern; \
+                write the whole name, or let a rule with `capture` match it and write `%{TX.0}`";
+    let message = format!("`%{{ARGS:/^x/}}` is always empty: {help}");
+    check("SecAction \"id:1,msg:'%{ARGS:/^x/}'\"", &[(Warning, &message, "%{ARGS:/^x/}")]);
+    check("SecAction \"id:1,setvar:tx.a=%{args./^X/}\"", &[(Warning, &message, "tx.a=%{args./^X/}")]);
+    check("SecAction \"id:1,setvar:tx.%{ARGS./^x/}=1\"", &[(Warning, &message, "tx.%{ARGS./^x/}=1")]);
+    for operator in ["@rx", "@streq", "@eq", "@within"] {
+        check(&format!("SecRule ARGS \"{operator} %{{ARGS./^x/}}\" \"id:1\""), &[(Warning, &message, "%{ARGS./^x/}")]);
+    }
+    check("SecAction \"id:1,msg:'%{ARGS:/x} %{ARGS:x/} %{ARGS:/} %{XML:/*} %{REQUEST_URI}'\"", &[]);
+}
+
+#[test]
+fn what_a_link_says_about_the_chain_is_told() {
+    use Level::Warning;
+    let told = |name: &str| {
+        format!(
+            "`{name}` has no effect in a later rule of a chain: that of rule 1 counts; \
+             move it to the first rule of the chain"
+        )
+    };
+    let chain = |starter: &str, link: &str| {
+        format!("SecRule ARGS \"@rx x\" \"id:1,phase:1,deny,{starter},chain\"\nSecRule ARGS \"@rx y\" \"{link}\"")
+    };
+    check(
+        &chain("status:401", "t:none,status:402,tag:a"),
+        &[(Warning, &told("status"), "status:402"), (Warning, &told("tag"), "tag:a")],
+    );
+    check(
+        &chain("log", "nolog,noauditlog"),
+        &[(Warning, &told("nolog"), "nolog"), (Warning, &told("noauditlog"), "noauditlog")],
+    );
+    check(&chain("nolog", "log,auditlog"), &[(Warning, &told("log"), "log"), (Warning, &told("auditlog"), "auditlog")]);
+    check(&chain("nolog", "nolog,noauditlog,capture,multiMatch,setvar:tx.a=1"), &[]);
+    check(
+        &format!("{}\nSecRuleUpdateActionById 1:1 \"status:400\"", chain("status:401", "t:none")),
+        &[(Warning, &told("status"), "status:400")],
+    );
+    check(&format!("{}\nSecRuleUpdateActionById 1 \"status:400\"", chain("status:401", "t:none")), &[]);
+}
+
+#[test]
+fn what_has_no_effect_names_its_rule() {
+    use Level::Warning;
+    let told = |name: &str| format!("`{name}` has no effect in rule 7: there is no persistent storage");
+    check(
+        "SecAction \"phase:1,initcol:ip=%{REMOTE_ADDR},id:'7',expirevar:ip.a=5\"",
+        &[(Warning, &told("initcol"), "initcol:ip=%{REMOTE_ADDR}"), (Warning, &told("expirevar"), "expirevar:ip.a=5")],
+    );
+    check(
+        "SecRule ARGS \"@rx x\" \"id:7,chain\"\nSecRule ARGS \"@rx y\" \"setsid:a\"",
+        &[(Warning, &told("setsid"), "setsid:a")],
+    );
+    check(
+        "SecDefaultAction \"phase:1,pass,setuid:a\"",
+        &[(Warning, "`setuid` has no effect: there is no persistent storage", "setuid:a")],
+    );
+}

@@ -100,6 +100,8 @@ impl Compiler<'_> {
                 }
                 if link == 0 {
                     draft.actions.merge(set.clone());
+                } else {
+                    self.unheard(actions, draft.id, (draft.actions.log, draft.actions.audit));
                 }
                 match draft.links.get_mut(link as usize) {
                     Some(link) => link.actions.merge(set),

@@ -52,6 +52,10 @@ pub(crate) struct Reading<'a> {
     pub(crate) force_variable: bool,
 }
 
+/// `REQBODY_ERROR_MSG` where arguments were dropped, of the query or of a body in whatever format: a rule on
+/// `REQBODY_ERROR` hears of it, as in `ModSecurity` 2, also where none counts `&ARGS`.
+const ARGUMENTS_OVER_LIMIT: &str = "SecArgumentsLimit exceeded";
+
 impl Input {
     /// Fills in everything but the body.
     pub(crate) fn read_request(&mut self, request: &Request<'_>, settings: &Settings) {
@@ -78,6 +82,9 @@ impl Input {
         write_addr(&mut self.remote_addr, request.remote_addr);
         write_addr(&mut self.server_addr, request.server_addr);
         self.body.reset();
+        if report.arguments_over_limit {
+            ARGUMENTS_OVER_LIMIT.clone_into(&mut self.body.error);
+        }
     }
 
     /// Splits the target. A text that is no URI is inspected all the same: everything up to `?` is the path.
@@ -156,12 +163,15 @@ impl Input {
             self.body.parsed.xml_text = None;
             self.body.parsed.xml_attributes.clear();
         }
-        if self.body.parsed.arguments_over_limit {
-            self.note(NotInspected::ArgumentsOverLimit);
-        }
         self.check_no_files_limit(settings);
         if let Some(error) = self.body.parsed.error.take() {
             self.fail_body(error);
+        }
+        if self.body.parsed.arguments_over_limit {
+            self.note(NotInspected::ArgumentsOverLimit);
+            if self.body.error.is_empty() {
+                ARGUMENTS_OVER_LIMIT.clone_into(&mut self.body.error);
+            }
         }
     }
 

@@ -7,7 +7,7 @@ use super::transaction::Transaction;
 use super::values::{self, Decimal};
 use crate::model::{Fault, Matched, RuleMatch};
 use crate::ruleset::index::RuleIndex;
-use crate::ruleset::rule::{Ctl, Effect, Link, Operator, Rule, Selector, Target};
+use crate::ruleset::rule::{Ctl, Effect, Link, Operator, Rule, Target};
 use crate::vocab::operators::MatchLimit;
 use crate::vocab::transformations::TRANSFORMATIONS;
 use crate::vocab::variables::{Origin, Variable};
@@ -116,12 +116,7 @@ impl<'a> Transaction<'a> {
         let mut members = 0;
         self.for_each_member(current, target, &mut |_, _| members += 1);
         let text = Decimal::new(members);
-        let key: &[u8] = match &target.selector {
-            Selector::Key(key) => key,
-            Selector::Tx(slot) => self.rules.tx_names.name(*slot),
-            _ => b"",
-        };
-        let member = Member { variable: target.variable, count: true, key, value: text.as_bytes() };
+        let member = Member { variable: target.variable, count: true, key: &target.written, value: text.as_bytes() };
         self.match_member(current, member, found);
     }
 

@@ -92,6 +92,8 @@ pub struct Target {
     pub count: bool,
     /// Which members.
     pub selector: Selector,
+    /// The part after the colon as it is written, for the name of a count in the log: it has no member to take one from.
+    pub written: Box<[u8]>,
 }
 
 /// Which members of a collection are meant.
@@ -131,6 +133,10 @@ pub const XML_TEXT_KEY: &[u8] = b"/*";
 pub const XML_ATTRIBUTES_KEY: &[u8] = b"//@*";
 
 /// `!VARIABLE[:key]`, in a rule, in an update or at run time.
+///
+/// It is about the members of that collection, as in `ModSecurity` 2 and 3: `!ARGS:x` does not touch `ARGS_GET:x`,
+/// `ARGS_POST:x` or `ARGS_NAMES:x`, though these show the same parameter. One that meets nothing a rule reads is told at
+/// load (as in CRS 3.3, where rule 9006240 excludes `ARGS:q` from 921151, which reads `ARGS_GET`).
 #[derive(Clone, Debug)]
 pub struct Exclusion {
     /// The variable.

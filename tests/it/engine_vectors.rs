@@ -182,7 +182,7 @@ impl Tally {
         counted::say("engine, judged without the log's wording", self.skipped_logs, self.skipped_logs, 0, 0);
         assert!(self.failures.is_empty(), "{} failures:\n{}", self.failures.len(), self.failures.join("\n"));
         let counts = (self.total, self.outside, self.passed, self.moved, self.skipped_logs, self.skipped_cases);
-        assert_eq!(counts, (656, 115, 410, 116, 101, 30), "cases were lost, added, or judged otherwise");
+        assert_eq!(counts, (656, 115, 411, 116, 101, 29), "cases were lost, added, or judged otherwise");
         let listed: usize = skips.iter().map(|skip| skip.cases.len()).sum();
         assert_eq!(self.skipped_logs + self.skipped_cases, listed, "a skip is about no case, or listed twice");
     }
