@@ -62,6 +62,7 @@ ROWS = [
     Row("public cases", "test", needs="crs"),
     Row("exclusions", "test"),
     Row("orders of a request's parts", "test", needs="crs/4.28.0"),
+    Row("ordinary requests, what the CRS says", "test", needs="crs/4.28.0"),
     Row("baseline rules", "test"),
     Row("baseline rules, ordinary requests", "test"),
     Row("fuzz seeds", "test"),

@@ -19,7 +19,7 @@ use portcullis::seclang::parser::{Parsed, parse_text};
 use portcullis::sets::files::Files;
 use serde::Deserialize;
 
-use crate::counted;
+use crate::{benign, counted};
 
 /// The requests for one rule.
 #[derive(Deserialize)]
@@ -297,42 +297,20 @@ fn the_six_attacks_are_refused_and_juice_is_not() {
     assert_eq!(verdict("apple juice"), ("allow", Vec::new()));
 }
 
-/// A request of `tests/vectors/benign/requests.jsonl`; the fields that matter here.
-#[derive(Deserialize)]
-struct Benign {
-    id: String,
-    method: String,
-    uri: String,
-    version: String,
-    headers: Vec<(String, String)>,
-    body: String,
-}
-
 #[test]
 fn ordinary_requests_pass() {
-    let text = std::fs::read_to_string(folder("tests/vectors/benign/requests.jsonl")).unwrap();
     let mut sets = Sets::default();
     let mut wrong = Vec::new();
-    let mut ran = 0;
-    for line in text.lines() {
-        let benign: Benign = serde_json::from_str(line).unwrap();
-        let request = RequestBuf {
-            method: benign.method.into_bytes(),
-            target: benign.uri.into_bytes(),
-            protocol: benign.version.into_bytes(),
-            headers: benign.headers.into_iter().map(|(name, value)| (name.into_bytes(), value.into_bytes())).collect(),
-            body: BASE64_STANDARD.decode(benign.body).unwrap(),
-            ..RequestBuf::default()
-        };
-        let outcome = sets.evaluate(BTreeMap::new(), &request);
-        ran += 1;
+    let requests = benign::kind("general");
+    for request in &requests {
+        let outcome = sets.evaluate(BTreeMap::new(), request);
         if !outcome.rules.is_empty() || !outcome.verdict.is_allow() {
-            wrong.push(format!("{}: {:?}, {}", benign.id, ids(&outcome), outcome.verdict.name()));
+            wrong.push(format!("{}: {:?}, {}", request.id, ids(&outcome), outcome.verdict.name()));
         }
     }
-    counted::say("baseline rules, ordinary requests", ran, ran - wrong.len(), 0, 0);
+    counted::say("baseline rules, ordinary requests", requests.len(), requests.len() - wrong.len(), 0, 0);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert_eq!(ran, 42);
+    assert_eq!(requests.len(), 42);
 }
 
 /// Ordinary texts that are refused today though nothing is wrong with them, all of them by libinjection.

@@ -6,6 +6,9 @@
 mod baseline;
 #[cfg(test)]
 #[cfg(feature = "server")]
+mod benign;
+#[cfg(test)]
+#[cfg(feature = "server")]
 mod blocking;
 #[cfg(test)]
 #[cfg(feature = "server")]
