@@ -140,7 +140,8 @@ impl<'m> Lines<'m> {
 
     /// The lines as the client sent them: with a `host`, and with the framing that Envoy takes off.
     fn finish(mut self, protocol: &[u8], host: &'m [u8], body: Body<'_>) -> Vec<Header<'m>> {
-        if self.host.is_none() && !host.is_empty() {
+        // An authority that is there and empty is an empty Host line, which rules tell from a missing one.
+        if self.host.is_none() && (!host.is_empty() || self.authority.is_some()) {
             self.headers.insert(0, Header { name: b"host", value: host });
         }
         let has_body = self.cut.is_some() || body != Body::Complete(b"");

@@ -82,6 +82,7 @@ async fn the_host_is_that_of_the_authority() {
         ("host line kept, authority wins", plain.clone().raw(&[(b"host", b"c")]), "a:81", vec!["c"]),
         ("host line alone", Check { host: Vec::new(), ..Check::default() }.map(&[(b"host", b"c")]), "c", vec!["c"]),
         ("none", Check { host: Vec::new(), ..Check::default() }, "", vec![]),
+        ("an empty one", Check { host: Vec::new(), ..Check::default() }.raw(&[]), "", vec![""]),
     ] {
         check(&doors.grpc, &request).await;
         let seen = doors.judge.take();
