@@ -6,7 +6,7 @@ MINUTES ?= 2
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help run test crs e2e conformance conformance-blocking test-table fuzz bench clean
+.PHONY: help run test crs e2e conformance conformance-blocking conformance-envoy conformance-traefik test-table fuzz bench clean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-22s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -27,11 +27,17 @@ rules/crs:
 e2e: ## Only the tests with real Envoy, Traefik, nginx and Caddy
 	@$(PYTHON) tests/gate.py e2e
 
-conformance: ## Only the CRS regression tests
+conformance: ## Only the CRS regression tests, in process and through Envoy and Traefik
 	@$(PYTHON) tests/gate.py conformance
 
 conformance-blocking: ## The CRS regression tests in blocking mode, at every level and setting
 	@$(PYTHON) tests/gate.py blocking
+
+conformance-envoy: ## The CRS regression tests through a real Envoy
+	@$(PYTHON) tests/gate.py conformance-envoy
+
+conformance-traefik: ## The CRS regression tests through a real Traefik
+	@$(PYTHON) tests/gate.py conformance-traefik
 
 test-table: ## Write the counts of the last `make test` into tests/README.md
 	@$(PYTHON) tests/table.py --write

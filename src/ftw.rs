@@ -25,7 +25,7 @@ mod yaml;
 use std::fmt;
 use std::sync::Arc;
 
-pub use judge::Expected;
+pub use judge::{Expected, Observed, judge};
 pub use load::{Suite, load};
 pub use request::{Completion, Input, Message};
 pub use run::{Status, TestResult, run};

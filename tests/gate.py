@@ -96,8 +96,11 @@ def suites():
         Suite("blocking", cargo("test", "--test", "it", "blocking::", "--", "--show-output"), 30, by_cargo_test,
               env={"PORTCULLIS_FULL": "1"}),
         # Left out of plain `cargo test`, so also out of `--all-targets`.
-        Suite("clippy-e2e", cargo("clippy", "--test", "e2e", "--", "-D", "warnings"), 10, by_exit_code),
+        Suite("clippy-e2e", cargo("clippy", "--test", "e2e", "--test", "doors", "--", "-D", "warnings"), 10, by_exit_code),
         Suite("e2e", cargo("test", "--test", "e2e"), 20, by_last_line, prepare=get_proxies),
+        Suite("conformance-envoy", cargo("test", "--test", "doors", "--", "envoy"), 20, by_last_line, prepare=get_proxies),
+        Suite("conformance-traefik", cargo("test", "--test", "doors", "--", "traefik"), 20, by_last_line,
+              prepare=get_proxies),
         Suite("doc", cargo("doc", "--no-deps"), 10, by_exit_code, env={"RUSTDOCFLAGS": "-Dwarnings"}),
     ]
     return listed
@@ -154,7 +157,8 @@ def run_suite(suite):
 def report(suite, log, output, counts):
     lines = output.splitlines()
     for line in lines:
-        if line.startswith(("SKIPPED: ", "NOTE: ")):
+        # Rows of a suite's own table begin with a count.
+        if line.startswith(("SKIPPED: ", "NOTE: ", "conformance-")) or re.match(r" +\d+  \S", line):
             say(f"   {line}")
     if counts[1]:
         say(f"   FAILED: the end of {log.relative_to(ROOT)}:")

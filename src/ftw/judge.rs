@@ -43,8 +43,8 @@ impl Expected {
 
 /// What came of a request.
 #[derive(Clone, Debug)]
-pub(super) enum Observed {
-    /// The raw-request parser answered for the front end, or found the message incomplete; the rules saw nothing.
+pub enum Observed {
+    /// The front end, or the raw-request parser in its place, refused it or found it incomplete; the rules saw nothing.
     Refused {
         /// The status it answered with.
         status: u16,
@@ -73,7 +73,7 @@ impl Observed {
 }
 
 /// What was expected and did not happen, in words; `None` when all of it did.
-pub(super) fn judge(expected: &Expected, observed: &Observed) -> Option<String> {
+pub fn judge(expected: &Expected, observed: &Observed) -> Option<String> {
     // A client would see a broken connection, or wait in vain.
     if expected.expect_error && matches!(observed, Observed::Refused { .. }) {
         return None;

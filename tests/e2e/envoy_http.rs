@@ -5,9 +5,10 @@ use std::path::Path;
 use tempfile::TempDir;
 
 use crate::cases::{self, Bodies, Front};
-use crate::envoy::{self, Envoy, PATIENT};
+use crate::envoy;
 use crate::support::backend::Backend;
 use crate::support::deploy::{self, Changes};
+use crate::support::envoy::{Envoy, PATIENT};
 use crate::support::http::Ask;
 use crate::support::sidecar::{Setup, Sidecar};
 use crate::support::suite::Suite;

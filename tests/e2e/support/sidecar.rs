@@ -37,6 +37,8 @@ pub(crate) enum Rules {
 /// How a sidecar is started.
 pub(crate) struct Setup {
     pub(crate) paranoia: u8,
+    /// The rules, as in the file; else the CRS, or the baseline where it is not here.
+    pub(crate) rules: Option<String>,
     /// A Unix socket in place of the gRPC port.
     pub(crate) socket: Option<PathBuf>,
     /// Further changes to `deploy/portcullis.yaml`.
@@ -46,7 +48,7 @@ pub(crate) struct Setup {
 impl Setup {
     /// As deployed, at a paranoia level.
     pub(crate) fn at(paranoia: u8) -> Self {
-        Self { paranoia, socket: None, changes: Vec::new() }
+        Self { paranoia, rules: None, socket: None, changes: Vec::new() }
     }
 
     /// Another change to the file.
@@ -166,11 +168,16 @@ impl Sidecar {
         (ask.header(MARK, &mark), mark)
     }
 
+    /// The whole audit log so far.
+    pub(crate) fn audit(&self) -> Vec<u8> {
+        fs::read(self.dir.path().join("audit.json")).unwrap_or_default()
+    }
+
     /// The audit record of the request with this mark.
     pub(crate) fn record(&self, mark: &str) -> Checked<Record> {
         let start = Instant::now();
         while start.elapsed() < WRITTEN {
-            let log = fs::read(self.dir.path().join("audit.json")).unwrap_or_default();
+            let log = self.audit();
             let log = String::from_utf8_lossy(&log);
             // The last line may be half written.
             let whole = log.rsplit_once('\n').map_or("", |(whole, _)| whole);
@@ -205,8 +212,9 @@ fn write_config(dir: &Path, setup: Setup, [ext_authz, forward_auth, admin]: [u16
         ("when: relevant", "when: all".to_owned()),
         ("to: stdout", format!("to: {}", audit.display())),
     ];
-    if !crs_here() {
-        changes.push(("rules: crs", "rules: baseline".to_owned()));
+    let fallback = || (!crs_here()).then(|| "baseline".to_owned());
+    if let Some(rules) = setup.rules.or_else(fallback) {
+        changes.push(("rules: crs", format!("rules: {rules}")));
     }
     changes.extend(setup.changes);
     (deploy::write(dir, "portcullis.yaml", changes.as_slice() as Changes<'_>), setup.paranoia)
