@@ -30,7 +30,7 @@ MINUTE = 60
 
 
 class Suite:
-    """A command, how long it may take, and how its output is counted."""
+    """A command, how long it may take, how its output is counted, and what prepares it or says why it cannot run."""
 
     def __init__(self, name, argv, minutes, counter, env=None, prepare=None):
         self.name, self.argv, self.minutes = name, argv, minutes
@@ -66,6 +66,13 @@ def by_last_line(output, ok):
     return settle(passed, failed, skipped, ok)
 
 
+def by_group(output, ok):
+    """A comparison of many values is one check a group: there is no difference without an explanation, or there is."""
+    groups = re.findall(r"^.+: \d+ compared, .+, (\d+) unexplained differences$", output, re.M)
+    skipped = len(re.findall(r"^SKIPPED: ", output, re.M))
+    return settle(groups.count("0"), len(groups) - groups.count("0"), skipped, ok)
+
+
 def settle(passed, failed, skipped, ok):
     """A command that failed without a failed test failed as a whole; one that ran nothing at all did not pass."""
     if failed == 0 and (not ok or passed + skipped == 0):
@@ -77,6 +84,11 @@ def cargo(*args):
     return [CARGO, args[0], "--locked", *args[1:]]
 
 
+def libinjection(command, *args):
+    """The comparison with the C library; the core is enough for it."""
+    return cargo(command, "--no-default-features", "--features", "reference", "--test", "libinjection", *args)
+
+
 def suites():
     """All suites, cheapest first: a mistake shows early."""
     listed = [
@@ -85,6 +97,11 @@ def suites():
         Suite("clippy", cargo("clippy", "--all-targets", "--", "-D", "warnings"), 25, by_exit_code),
         Suite("test", cargo("test", "--lib", "--bins", "--test", "it", "--no-fail-fast", "--", "--show-output"), 30, by_cargo_test),
         Suite("doctest", cargo("test", "--doc"), 10, by_doctest),
+        # Needs no C library: nothing is linked.
+        Suite("clippy-libinjection", libinjection("clippy", "--", "-D", "warnings"), 10, by_exit_code),
+        # `make reference` compares five times as many values.
+        Suite("libinjection", libinjection("test", "--", "--mutations", "200000", "--soups", "100000"), 10, by_group,
+              prepare=get_libmodsecurity),
         Suite("test-core", cargo("test", "--no-default-features", "--lib", "--", "--show-output"), 15, by_cargo_test),
     ]
     # Each benchmark of the engine once, for its own checks; that of the doors takes minutes and is left to `make bench`.
@@ -140,8 +157,12 @@ def run_suite(suite):
     log.write_bytes(b"")
     say(f"== {suite.name}: {' '.join(suite.argv)}")
     start = time.monotonic()
-    if suite.prepare:
-        suite.prepare(log)
+    missing = suite.prepare(log) if suite.prepare else None
+    if missing:
+        say(f"   SKIPPED: {missing}")
+        with open(log, "a", encoding="utf-8") as out:
+            out.write(f"SKIPPED: {missing}\n")
+        return (suite.name, 0, 0, 1, time.monotonic() - start)
     try:
         ok = run_bounded(suite.argv, suite.minutes * MINUTE, log, suite.env)
     except OSError as error:
@@ -189,6 +210,16 @@ def get_proxies(log):
     if missing and os.geteuid() == 0 and shutil.which("apt-get"):
         install_debian(missing, log)
     fill_venv(log)
+
+
+def get_libmodsecurity(log):
+    """libmodsecurity exports the functions of libinjection. Returns why there is nothing to compare with."""
+    def is_there():
+        return any(list(Path("/usr").glob(f"{folder}/libmodsecurity.so")) for folder in ("lib", "lib64", "lib/*", "local/lib"))
+
+    if not is_there() and os.geteuid() == 0 and shutil.which("apt-get"):
+        install_debian(["libmodsecurity-dev"], log)
+    return None if is_there() else "libmodsecurity-dev is not installed; nothing was compared with the C library"
 
 
 def find(program):
