@@ -8,6 +8,13 @@
 //!
 //! The corpora are read in place from `../shared` (or `$PORTCULLIS_SHARED`).
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test program: a broken assumption is a failed test"
+)]
+
 #[path = "../reference/libinjection.rs"]
 mod c;
 mod corpus;

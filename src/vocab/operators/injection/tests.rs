@@ -5,8 +5,15 @@ use super::*;
 use proptest::prelude::*;
 use std::path::{Path, PathBuf};
 
+/// A file of the C project's tests.
+struct Case {
+    name: String,
+    input: Vec<u8>,
+    expected: Vec<u8>,
+}
+
 /// The C project's test data, read in place; `None`, said loudly, where it is not there.
-fn cases(kind: &str) -> Option<Vec<(String, Vec<u8>, Vec<u8>)>> {
+fn cases(kind: &str) -> Option<Vec<Case>> {
     let root = std::env::var_os("PORTCULLIS_SHARED")
         .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared"), PathBuf::from);
     let folder = root.join("vectors/libinjection/tests");
@@ -20,10 +27,10 @@ fn cases(kind: &str) -> Option<Vec<(String, Vec<u8>, Vec<u8>)>> {
         if name.starts_with(&format!("test-{kind}-")) {
             let text = std::fs::read(&path).unwrap();
             let (input, expected) = sections(&text).unwrap_or_else(|| panic!("{name} has no sections"));
-            cases.push((name, input, expected));
+            cases.push(Case { name, input, expected });
         }
     }
-    cases.sort();
+    cases.sort_by(|a, b| a.name.cmp(&b.name));
     Some(cases)
 }
 
@@ -40,7 +47,7 @@ fn sections(text: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
 fn replay(kind: &str, count: usize, print: impl Fn(&[u8]) -> Vec<u8>) {
     let Some(cases) = cases(kind) else { return };
     let mut wrong = Vec::new();
-    for (name, input, expected) in &cases {
+    for Case { name, input, expected } in &cases {
         let found = print(input).trim_ascii().to_vec();
         // Phrases come from the table, in upper case.
         if !found.eq_ignore_ascii_case(expected) {
@@ -54,12 +61,12 @@ fn replay(kind: &str, count: usize, print: impl Fn(&[u8]) -> Vec<u8>) {
 
 #[test]
 fn values_are_cut_into_the_tokens_of_the_c_library() {
-    replay("tokens", 249, |input| sqli::tests::print_tokens(input));
+    replay("tokens", 249, sqli::tests::print_tokens);
 }
 
 #[test]
 fn tokens_are_folded_as_by_the_c_library() {
-    replay("folding", 118, |input| sqli::tests::print_folded(input));
+    replay("folding", 118, sqli::tests::print_folded);
 }
 
 #[test]
@@ -69,7 +76,7 @@ fn fingerprints_are_those_of_the_c_library() {
 
 #[test]
 fn html_is_cut_into_the_tokens_of_the_c_library() {
-    replay("html5", 63, |input| xss::tests::print_tokens(input));
+    replay("html5", 63, xss::tests::print_tokens);
 }
 
 #[test]
