@@ -56,7 +56,6 @@ pub(crate) static ALL: [Proxy; 2] = [
                 "x-envoy-expected-rq-timeout-ms",
                 "transfer-encoding",
                 "content-length: 0",
-                "host: ",
             ],
         },
         start: |program, sidecar, backend| {
