@@ -174,12 +174,16 @@ fn run(ours: &Ours, options: &Options) -> ExitCode {
     }
     groups.push(("mutations".to_owned(), compare(ours, mutations)));
     groups.push(("token soups".to_owned(), compare(ours, soups)));
+    groups.push(("gate of SQL".to_owned(), compare(ours, mutate::word_characters(options.seed).take(options.soups))));
+    groups.push(("gate of HTML".to_owned(), compare(ours, mutate::without_markup(options.seed).take(options.soups))));
     groups.push(("known differences".to_owned(), explain::known(ours)));
 
     let mut total = Tally::default();
     for (name, tallies) in groups {
         for (operator, tally) in ["@detectSQLi", "@detectXSS"].into_iter().zip(tallies) {
-            tally.report(&format!("{name}, {operator}"));
+            if tally.compared > 0 {
+                tally.report(&format!("{name}, {operator}"));
+            }
             total.add(tally);
         }
     }

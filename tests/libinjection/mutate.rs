@@ -23,120 +23,15 @@ impl Random {
 }
 
 /// What may stand anywhere in an attack.
+#[rustfmt::skip]
 const PIECES: &[&str] = &[
-    "'",
-    "\"",
-    "`",
-    "\\",
-    "''",
-    "\\'",
-    "(",
-    ")",
-    "{",
-    "}",
-    "[",
-    "]",
-    "<",
-    ">",
-    "=",
-    "==",
-    "!=",
-    "<>",
-    "<=>",
-    "&&",
-    "||",
-    "&",
-    "|",
-    "!",
-    "!!",
-    "~",
-    "+",
-    "-",
-    "*",
-    "/",
-    "%",
-    "^",
-    ":",
-    "::",
-    ":=",
-    ",",
-    ";",
-    ".",
-    "@",
-    "@@",
-    "$",
-    "$$",
-    "$a$",
-    "$.",
-    "#",
-    "--",
-    "-- ",
-    "/*",
-    "*/",
-    "/*!",
-    "/**/",
-    "?",
-    "\0",
-    "\t",
-    "\n",
-    "\x0b",
-    " ",
-    " ",
-    "0",
-    "1",
-    "1.5",
-    "1e",
-    "1e5",
-    "0x",
-    "0x1f",
-    "0b1",
-    "0b2",
-    "1f",
-    "1fu",
-    ".5",
-    "b'01'",
-    "x'1f'",
-    "n'a'",
-    "q'(a)'",
-    "nq'[a]'",
-    "u&'a'",
-    "e'\\''",
-    "\\N",
-    "a.b",
-    "a`b",
-    "a_b",
-    "x",
-    "sp_password",
-    "<a ",
-    "<b>",
-    "</a>",
-    "</",
-    "/>",
-    "<!--",
-    "-->",
-    "--!>",
-    "<![CDATA[",
-    "]]>",
-    "<!doctype",
-    "<?",
-    "<%",
-    "%>",
-    "onload=",
-    "onerror",
-    " on",
-    "href=",
-    "src=",
-    "style=",
-    "xmlns:",
-    "javascript:",
-    "data:",
-    "&#",
-    "&#x6a;",
-    "&#106",
-    "&#10;",
-    "attributename=",
-    "\r",
-    "\x0c",
+    "'", "\"", "`", "\\", "''", "\\'", "(", ")", "{", "}", "[", "]", "<", ">", "=", "==", "!=", "<>", "<=>", "&&", "||",
+    "&", "|", "!", "!!", "~", "+", "-", "*", "/", "%", "^", ":", "::", ":=", ",", ";", ".", "@", "@@", "$", "$$", "$a$",
+    "$.", "#", "--", "-- ", "/*", "*/", "/*!", "/**/", "?", "\0", "\t", "\n", "\x0b", " ", " ", "0", "1", "1.5", "1e",
+    "1e5", "0x", "0x1f", "0b1", "0b2", "1f", "1fu", ".5", "b'01'", "x'1f'", "n'a'", "q'(a)'", "nq'[a]'", "u&'a'",
+    "e'\\''", "\\N", "a.b", "a`b", "a_b", "x", "sp_password", "<a ", "<b>", "</a>", "</", "/>", "<!--", "-->", "--!>",
+    "<![CDATA[", "]]>", "<!doctype", "<?", "<%", "%>", "onload=", "onerror", " on", "href=", "src=", "style=", "xmlns:",
+    "javascript:", "data:", "&#", "&#x6a;", "&#106", "&#10;", "attributename=", "\r", "\x0c", "$ab$",
 ];
 
 const ODD_BYTES: [u8; 8] = [0, 0x0b, 0x7f, 0x80, 0xa0, 0xaa, 0xfe, 0xff];
@@ -203,6 +98,39 @@ pub(crate) fn soups(seed: u64) -> impl Iterator<Item = Vec<u8>> {
                 _ => {}
             }
         }
+        value
+    })
+}
+
+/// What the gate of `@detectSQLi` answers without reading it as SQL: letters, digits and `_`.
+pub(crate) fn word_characters(seed: u64) -> impl Iterator<Item = Vec<u8>> {
+    let keeps = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    gated(
+        seed.rotate_left(1),
+        keeps,
+        &["0x", "0b", "0b1", "1e", "1f", "0", "9", "_", "union", "select", "or", "having"],
+    )
+}
+
+/// What the gate of `@detectXSS` answers without reading it as HTML: anything without `<` and `=`.
+pub(crate) fn without_markup(seed: u64) -> impl Iterator<Item = Vec<u8>> {
+    let keeps = |byte: &u8| !matches!(byte, b'<' | b'=');
+    gated(
+        seed.rotate_left(2),
+        keeps,
+        &["onload", " href ", "javascript:", "script>", "\"", "'", "`", "/>", "!--", "?import"],
+    )
+}
+
+fn gated(seed: u64, keeps: fn(&u8) -> bool, pieces: &'static [&'static str]) -> impl Iterator<Item = Vec<u8>> {
+    let mut random = Random(seed);
+    soups(seed).map(move |mut value| {
+        value.retain(keeps);
+        for _ in 0..random.below(4) {
+            let at = random.below(value.len() + 1);
+            value.splice(at..at, random.of(pieces).bytes());
+        }
+        value.truncate(5 + random.below(60));
         value
     })
 }

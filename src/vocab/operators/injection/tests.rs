@@ -88,8 +88,9 @@ fn captures_are_the_fingerprint_and_the_whole_value() {
     assert_eq!(captured("detectXSS", b"", b"plain"), None);
 }
 
-/// What the two detectors must survive and keep fast: pieces that begin something and do not end it.
-const HOSTILE: [&str; 60] = [
+/// What the two detectors must survive and keep fast: pieces that begin something and do not end it. ``not`x` `` is where
+/// the C library searches the end of the word again and again: 2 s for 96 kB.
+const HOSTILE: [&str; 61] = [
     "'",
     "\"",
     "`",
@@ -134,6 +135,7 @@ const HOSTILE: [&str; 60] = [
     "a.",
     "select.",
     "x not`x`",
+    "not`x`",
     "like(",
     "in(",
     "<",
@@ -176,7 +178,7 @@ fn work_grows_with_the_length_of_the_value_and_no_faster() {
             assert!(large <= 3_200 * 100, "{start:?} {shape:?}: {large} steps for 3,200 bytes");
         }
     }
-    assert_eq!(shapes.len(), 600);
+    assert_eq!(shapes.len(), 610);
 }
 
 proptest! {

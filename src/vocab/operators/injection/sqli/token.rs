@@ -107,7 +107,8 @@ impl<'a> Token<'a> {
 
     /// Whether it is an operator that needs nothing to its left.
     pub(super) fn is_unary(&self) -> bool {
-        self.kind == Kind::Operator && self.is_any(&[b"+", b"-", b"!", b"~", b"!!", b"NOT"])
+        let is_sign = matches!(self.text, [b'+' | b'-' | b'!' | b'~'] | b"!!");
+        self.kind == Kind::Operator && (is_sign || self.is(b"NOT"))
     }
 
     /// Whether it is an operator of arithmetic.
