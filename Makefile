@@ -6,7 +6,7 @@ MINUTES ?= 2
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help run test crs e2e conformance conformance-blocking conformance-envoy conformance-traefik reference test-table fuzz bench clean
+.PHONY: help run test crs e2e conformance conformance-blocking conformance-envoy conformance-traefik differential reference test-table fuzz bench clean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-22s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -44,6 +44,9 @@ reference: ## @detectSQLi and @detectXSS against the C library on 1.5 M values (
 
 test-table: ## Write the counts of the last `make test` into tests/README.md
 	@$(PYTHON) tests/table.py --write
+
+differential: ## Compare with libmodsecurity 3, all requests (what differs and why: tests/differential/README.md)
+	$(CARGO) test --locked --features reference --test differential
 
 fuzz: ## Fuzz each target (MINUTES=2 each; how and what: tests/fuzz/README.md)
 	@tests/fuzz/run $(MINUTES)

@@ -112,6 +112,11 @@ def suites():
         # Every test at every setting; the suite `test` has run a sample.
         Suite("blocking", cargo("test", "--test", "it", "blocking::", "--", "--show-output"), 30, by_cargo_test,
               env={"PORTCULLIS_FULL": "1"}),
+        Suite("clippy-differential", cargo("clippy", "--features", "reference", "--test", "differential", "--",
+              "-D", "warnings"), 10, by_exit_code),
+        # A sample; `make differential` compares everything.
+        Suite("differential", cargo("test", "--features", "reference", "--test", "differential", "--", "--sample"), 20,
+              by_last_line, prepare=get_libmodsecurity),
         # Left out of plain `cargo test`, so also out of `--all-targets`.
         Suite("clippy-e2e", cargo("clippy", "--test", "e2e", "--test", "doors", "--", "-D", "warnings"), 10, by_exit_code),
         Suite("e2e", cargo("test", "--test", "e2e"), 20, by_last_line, prepare=get_proxies),

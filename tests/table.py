@@ -67,6 +67,7 @@ ROWS = [
     Row("baseline rules, ordinary requests", "test"),
     Row("fuzz seeds", "test"),
     Row("differential, CRS 4.28.0", "differential", "differential 4.28.0", needs="a program"),
+    Row("differential, CRS 3.3.10", "differential", "differential 3.3.10", needs="a program"),
     Row("libinjection, against the C library", "libinjection", "libinjection", needs="a program"),
     Row("real proxies", "e2e", "e2e", needs="a program"),
     Row("unit tests", "test"),
