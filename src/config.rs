@@ -101,6 +101,8 @@ pub struct Policy {
     pub crs: CrsSettings,
     /// What happens to bodies that cannot be inspected.
     pub body: BodyPolicy,
+    /// Built-in exclusions for applications, by name.
+    pub profiles: Vec<String>,
     /// SecLang files with exclusions, loaded around the CRS.
     pub exclusions: Vec<PathBuf>,
     /// What our own failures do to a request.

@@ -1,8 +1,8 @@
 //! Rule sets by name: `crs`, `crs@VERSION`, `crs@DIR`, `baseline`, or the path of a SecLang entry file.
 //!
 //! Finds the files (on disk or embedded), puts the engine set-up and a policy's settings around them, and compiles.
-//! The load order is: `rules/portcullis.conf`, the CRS set-up, the policy's `tx` settings, its exclusions, plugins and
-//! rules, exclusions that act on loaded rules, and the engine settings that are the policy's to decide (its mode, the
+//! The load order is: `rules/portcullis.conf`, the CRS set-up, the policy's `tx` settings, its profiles and exclusions,
+//! plugins and rules, exclusions that act on loaded rules, and the engine settings that are the policy's to decide (its mode, the
 //! body limit, the audit engine), last so that no file overrules them. Does not know requests, or who asks for rules.
 
 pub mod assembly;
@@ -11,6 +11,7 @@ pub mod embedded;
 pub mod files;
 pub mod find;
 pub mod manifest;
+pub mod profiles;
 pub mod settings;
 pub mod spec;
 

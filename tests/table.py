@@ -63,6 +63,7 @@ ROWS = [
     Row("exclusions", "test"),
     Row("orders of a request's parts", "test", needs="crs/4.28.0"),
     Row("ordinary requests, what the CRS says", "test", needs="crs/4.28.0"),
+    Row("exclusion profiles", "test", needs="crs/4.28.0"),
     Row("baseline rules", "test"),
     Row("baseline rules, ordinary requests", "test"),
     Row("fuzz seeds", "test"),

@@ -4,6 +4,7 @@
 
 mod lint;
 mod list;
+mod profiles;
 mod show;
 mod view;
 
@@ -37,6 +38,12 @@ enum RulesCommand {
     List {
         #[command(flatten)]
         set: SetArgs,
+    },
+    /// List the exclusion profiles for applications, for the key `profiles` of a policy
+    Profiles {
+        /// How to print
+        #[arg(long, value_enum, default_value_t = Format::Text)]
+        format: Format,
     },
     /// Show one rule: its text, where it is from, and what changed it
     Show {
@@ -82,6 +89,7 @@ pub fn run(args: &RulesArgs) -> anyhow::Result<Exit> {
     match &args.command {
         RulesCommand::Lint { set, strict } => lint::run(&read(set)?, *strict, set.format),
         RulesCommand::List { set } => list::run(&read(set)?, set.format),
+        RulesCommand::Profiles { format } => profiles::run(*format),
         RulesCommand::Show { id, set } => show::run(&read(set)?, *id, set.format),
     }
 }

@@ -39,6 +39,7 @@ impl Default for Policy {
             mode: Mode::Block,
             crs: CrsSettings::default(),
             body: BodyPolicy::default(),
+            profiles: Vec::new(),
             exclusions: Vec::new(),
             on_error: OnFailure::Deny,
             deadline: Duration::from_millis(200),

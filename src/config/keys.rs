@@ -227,6 +227,13 @@ pub(super) const POLICY: &[Key<Policy>] = &[
         show: |policy| name_of(ON_FAILURE, policy.body.absent),
     },
     Key {
+        path: "profiles",
+        kind: Kind::Profiles,
+        doc: "Built-in exclusions for applications; `portcullis rules profiles` lists them.",
+        put: |policy, given| given.each(values::profile).map(|profiles| policy.profiles = profiles),
+        show: |policy| Shown::List(policy.profiles.clone()),
+    },
+    Key {
         path: "exclusions",
         kind: Kind::Files,
         doc: "SecLang files loaded around the CRS; relative paths start at this file's folder.",
@@ -377,6 +384,7 @@ mod tests {
             Kind::Networks => (some(&["10.0.0.0/8"]), vec!["10.0.0.0/40", ""]),
             Kind::RuleSet => (some(&["crs", "a.conf"]), vec!["", "crs@"]),
             Kind::Files | Kind::AuditTarget => (some(&["a", "/b"]), vec!["", "a\nb"]),
+            Kind::Profiles => (some(&["wordpress", "a-2"]), vec!["", "a b", "A", "../a"]),
             Kind::Methods | Kind::Headers => (some(&["GET", "x-a"]), vec!["", "a b", "a:"]),
             Kind::Variables => (Vec::new(), Vec::new()),
         }

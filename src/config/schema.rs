@@ -79,7 +79,7 @@ fn values(kind: Kind) -> Map<String, Value> {
             json!({"type": "string", "pattern": "^(off|unix:/.+|[0-9.]+:[0-9]+|\\[[0-9A-Fa-f:.]+\\]:[0-9]+)$"})
         }
         Kind::RuleSet | Kind::AuditTarget => json!({"type": "string", "minLength": 1}),
-        Kind::Networks | Kind::Files | Kind::Methods | Kind::Headers => {
+        Kind::Networks | Kind::Profiles | Kind::Files | Kind::Methods | Kind::Headers => {
             let item = json!({"type": "string", "minLength": 1});
             json!({"anyOf": [{"type": "array", "items": item.clone()}, item, {"type": "null"}]})
         }

@@ -31,6 +31,8 @@ pub(super) enum Kind {
     Networks,
     /// A rule set.
     RuleSet,
+    /// Names of exclusion profiles.
+    Profiles,
     /// Files.
     Files,
     /// `stdout` or a file.
@@ -56,6 +58,7 @@ impl Kind {
             Self::Address => "an address to listen on",
             Self::Networks => "a network",
             Self::RuleSet => "a rule set",
+            Self::Profiles => "a profile's name",
             Self::Files => "a file name",
             Self::AuditTarget => "an audit target",
             Self::Methods => "a method",
@@ -80,6 +83,7 @@ impl Kind {
             Self::RuleSet => {
                 "write `crs`, `crs@4.28.0`, `crs@DIR`, `baseline` or the path of a SecLang file".to_owned()
             }
+            Self::Profiles => "write a name that `portcullis rules profiles` lists".to_owned(),
             Self::Files => "write the path of a SecLang file".to_owned(),
             Self::AuditTarget => "write `stdout` or the path of a file".to_owned(),
             Self::Methods => "write `GET`, `HEAD` or another method".to_owned(),
@@ -110,7 +114,7 @@ impl Kind {
 
     /// Whether a list is taken.
     pub(super) fn is_list(self) -> bool {
-        matches!(self, Self::Networks | Self::Files | Self::Methods | Self::Headers)
+        matches!(self, Self::Networks | Self::Profiles | Self::Files | Self::Methods | Self::Headers)
     }
 }
 
@@ -288,6 +292,12 @@ pub(super) fn variable(text: &str) -> Option<String> {
 pub(super) fn variable_name(text: &str) -> Option<String> {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
     (!text.is_empty() && text.bytes().all(fits)).then(|| text.to_ascii_lowercase())
+}
+
+/// Lower case letters, digits and `-`. Whether there is such a profile is known where the rules are.
+pub(super) fn profile(text: &str) -> Option<String> {
+    let is_letter = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    (!text.is_empty() && text.bytes().all(is_letter)).then(|| text.to_owned())
 }
 
 pub(super) fn method(text: &str) -> Option<String> {

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 use super::files::{EMBEDDED, Files};
 use super::find::{Found, Kind};
-use super::{LastWord, settings};
+use super::{LastWord, profiles, settings};
 use crate::config::Policy;
 use crate::seclang::ast::{Action, Directive, DirectiveKind, Program};
 use crate::seclang::diag::Diagnostic;
@@ -72,6 +72,7 @@ fn text(files: &Files, found: &Found, with: &With<'_>) -> Result<String, Vec<Str
         keep(includes(&setup)),
         marker(BEGIN_POLICY),
         keep(settings::transaction_variables(&policy.crs, version)),
+        keep(profiles::paths(files, &policy.profiles).and_then(|paths| includes(&paths))),
         keep(includes(with.extra)),
         keep(paths(&policy.exclusions).and_then(|paths| includes(&paths))),
         marker(BEGIN_RULES),

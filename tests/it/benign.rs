@@ -75,7 +75,7 @@ fn kinds() -> BTreeSet<String> {
     requests.map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned()).collect()
 }
 
-fn requests() -> Vec<RequestBuf> {
+pub(crate) fn requests() -> Vec<RequestBuf> {
     kinds().iter().flat_map(|name| kind(name)).collect()
 }
 

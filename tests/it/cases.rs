@@ -1,7 +1,7 @@
 //! What people report who run such systems, in public: each report is a case under its id in `tests/vectors/cases`,
 //! with the outcome that is right. Most run through the service with the CRS 4.28.0, some through the doors.
 
-mod data;
+pub(crate) mod data;
 mod judge;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -190,7 +190,7 @@ fn every_public_case_holds() {
     counted::say("public cases", run, run.saturating_sub(tally.failures.len()), 0, tally.pending.len() + tally.no_crs);
     assert!(tally.failures.is_empty(), "\n{}", tally.failures.join("\n"));
     if tally.no_crs == 0 {
-        assert_eq!((cases.len(), tally.ran, tally.elsewhere, tally.pending.len()), (53, 194, 4, 14));
+        assert_eq!((cases.len(), tally.ran, tally.elsewhere, tally.pending.len()), (53, 204, 4, 9));
     }
 }
 

@@ -42,6 +42,9 @@ mod ftw;
 #[cfg(test)]
 mod patterns;
 #[cfg(test)]
+#[cfg(feature = "server")]
+mod profiles;
+#[cfg(test)]
 mod regressions;
 #[cfg(test)]
 #[cfg(feature = "server")]

@@ -49,6 +49,24 @@ fn nothing_runs_on_rules_that_did_not_load_whole() {
 }
 
 #[test]
+fn profiles_are_listed_and_a_wrong_name_is_a_load_error() {
+    let sandbox = Sandbox::new();
+    let listed = sandbox.run(&["rules", "profiles"]);
+    let names: Vec<&str> = listed.stdout.lines().filter_map(|line| line.split(' ').next()).collect();
+    assert_eq!(listed.code, 0, "{listed:?}");
+    assert_eq!(names, ["gitlab", "grafana", "graphql", "jsf", "nextcloud", "oidc", "wordpress"]);
+    let json = sandbox.run(&["rules", "profiles", "--format", "json"]);
+    let first: Value = serde_json::from_str(json.stdout.lines().next().unwrap()).unwrap();
+    assert!(first["about"].as_str().is_some_and(|about| about.starts_with("GitLab")), "{first}");
+    sandbox.write("p.yaml", "policies: {default: {rules: baseline, profiles: [wordpres]}}\n");
+    let wrong = sandbox.run(&["serve", "--config", "p.yaml"]);
+    assert_eq!(wrong.code, 2, "{wrong:?}");
+    for text in ["profiles: there is no profile `wordpres`; did you mean `wordpress`?", "`gitlab`, `grafana`"] {
+        assert!(wrong.stderr.contains(text), "{wrong:?}");
+    }
+}
+
+#[test]
 fn lint_for_programs_says_the_same() {
     let sandbox = Sandbox::new();
     write_broken(&sandbox);

@@ -53,7 +53,7 @@ pub(super) struct Variant {
 /// The rules and the policy.
 #[derive(Deserialize, Clone, Default, Debug)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct SetUp {
+pub(crate) struct SetUp {
     /// The version; the empty text is none: `rules` and the engine's set-up are all there is.
     pub(super) crs: Option<String>,
     /// SecLang lines: with a CRS, exclusions. `{crs}` stands for the CRS folder.
@@ -65,6 +65,7 @@ pub(super) struct SetUp {
     /// There is a policy `second`.
     pub(super) second: bool,
     pub(super) tx: std::collections::BTreeMap<String, String>,
+    pub(super) profiles: Vec<String>,
 }
 
 #[derive(Deserialize, Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -92,7 +93,7 @@ pub(super) struct Step {
 /// A request. What is not said is that of an ordinary browser.
 #[derive(Deserialize, Clone, Default, Debug)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct Sent {
+pub(crate) struct Sent {
     pub(super) door: Door,
     pub(super) method: Option<String>,
     pub(super) uri: Option<Bytes>,
@@ -114,7 +115,7 @@ pub(super) struct Sent {
 /// How the request comes in.
 #[derive(Deserialize, Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Door {
+pub(crate) enum Door {
     /// No wire: the service is asked.
     #[default]
     None,
@@ -126,7 +127,7 @@ pub(super) enum Door {
 
 #[derive(Deserialize, Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum BodyIs {
+pub(crate) enum BodyIs {
     #[default]
     Complete,
     Partial,
@@ -136,7 +137,7 @@ pub(super) enum BodyIs {
 /// Bytes: a text, or pieces in a row.
 #[derive(Deserialize, Clone, Debug)]
 #[serde(untagged)]
-pub(super) enum Bytes {
+pub(crate) enum Bytes {
     Text(String),
     Pieces(Vec<Piece>),
 }
@@ -144,7 +145,7 @@ pub(super) enum Bytes {
 /// A text, a text so many times, or bytes in hexadecimal.
 #[derive(Deserialize, Clone, Debug)]
 #[serde(untagged)]
-pub(super) enum Piece {
+pub(crate) enum Piece {
     Text(String),
     Repeated(String, usize),
     Hex { hex: String },
@@ -235,7 +236,7 @@ impl Sent {
     }
 
     /// The request as its client sends it.
-    pub(super) fn request(&self) -> RequestBuf {
+    pub(crate) fn request(&self) -> RequestBuf {
         let payload = self.payload();
         let length = payload.as_ref().map(|body| body.len().to_string());
         let multipart = (!self.parts.is_empty()).then_some("multipart/form-data; boundary=lab");

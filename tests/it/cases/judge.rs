@@ -185,6 +185,7 @@ fn policy(set: &SetUp, level: u8, source: &Source) -> Policy {
     };
     Policy {
         rules: Some(rules),
+        profiles: set.profiles.clone(),
         mode: if set.mode == Mode::Detect { PolicyMode::Detect } else { PolicyMode::Block },
         crs: CrsSettings { paranoia: (!source.alone).then_some(level), tx: set.tx.clone(), ..CrsSettings::default() },
         body: BodyPolicy {
