@@ -4,6 +4,7 @@
 //! Knows no syntax tree, no phase, no transaction.
 
 pub mod byte_set;
+pub mod necessary;
 pub mod operators;
 pub mod pcre;
 pub mod transformations;

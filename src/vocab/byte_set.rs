@@ -25,6 +25,16 @@ impl ByteSet {
         set
     }
 
+    /// The set of all bytes from `first` to `last`.
+    pub const fn of_range(first: u8, last: u8) -> Self {
+        let (mut set, mut byte) = (Self::EMPTY, first);
+        while byte < last {
+            set = set.with(byte);
+            byte += 1;
+        }
+        if first <= last { set.with(last) } else { set }
+    }
+
     /// The set and one byte more.
     #[must_use]
     pub const fn with(self, byte: u8) -> Self {

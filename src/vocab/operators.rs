@@ -18,6 +18,8 @@ mod verify;
 
 use std::fmt::Debug;
 
+use super::necessary::Necessary;
+
 /// How an operator is made from its argument.
 pub enum OperatorKind {
     /// Compares its argument, macros expanded per request, with the value. Nothing is prepared.
@@ -41,6 +43,14 @@ pub trait BuildContext {
 
     /// The step limit of the backtracking engine (`SecPcreMatchLimit`).
     fn match_limit(&self) -> usize;
+
+    /// Whether anybody wants to know what a value must hold to match; working it out takes time.
+    fn wants_necessary(&self) -> bool {
+        false
+    }
+
+    /// Takes what every matching value holds.
+    fn take_necessary(&mut self, _necessary: Necessary) {}
 }
 
 /// Why an argument is unusable.

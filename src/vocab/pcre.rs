@@ -9,6 +9,7 @@ mod ast;
 mod backtracking;
 mod class;
 mod linear;
+mod necessary;
 mod parser;
 mod regular;
 mod sets;
@@ -19,6 +20,7 @@ use regex_automata::util::primitives::NonMaxUsize;
 use regex_automata::{Input, meta};
 
 use self::backtracking::Backtracking;
+use super::necessary::Necessary;
 use super::operators::{BuildError, Captures, MatchLimit};
 
 /// A compiled pattern.
@@ -67,6 +69,11 @@ impl Pattern {
             Some(node) => Engine::Linear(linear::compile(&node)?),
             None => Engine::Backtracking(Backtracking::new(&node, match_limit)?),
         }))
+    }
+
+    /// What every value that the pattern is found in must hold; nothing when the pattern cannot be read.
+    pub fn necessary(pattern: &[u8]) -> Necessary {
+        parser::parse(pattern).map_or_else(|_| Necessary::nothing(), |node| necessary::of(&node))
     }
 
     /// Whether matching takes time linear in the value's length, so that the step limit cannot be hit.

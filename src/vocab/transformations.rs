@@ -29,6 +29,8 @@ mod whitespace;
 
 pub use unicode_map::UnicodeMap;
 
+use super::byte_set::ByteSet;
+
 /// What transformations may need beside the value.
 #[derive(Clone, Default, Debug)]
 pub struct TransformationContext {
@@ -46,51 +48,63 @@ pub struct Transformation {
     pub name: &'static str,
     /// The function.
     pub apply: Apply,
+    /// A value without any of these bytes stays as it is.
+    pub triggers: ByteSet,
 }
 
-const fn row(name: &'static str, apply: Apply) -> Transformation {
-    Transformation { name, apply }
+const fn row(name: &'static str, apply: Apply, triggers: ByteSet) -> Transformation {
+    Transformation { name, apply, triggers }
 }
+
+const WIDE_SPACE: ByteSet = ByteSet::of(b" \t\n\x0b\x0c\r\xa0");
+const SPACE: ByteSet = ByteSet::of(b" \t\n\x0b\x0c\r");
+const UPPER: ByteSet = ByteSet::of(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ");
+const LOWER: ByteSet = ByteSet::of(b"abcdefghijklmnopqrstuvwxyz");
+const ASCII: ByteSet = ByteSet::of_range(0, 0x7f);
+/// What `cmdLine` looks at.
+const SHELL: ByteSet = UPPER.union(ByteSet::of(b"\"'\\^ ,;\t\r\n"));
+/// What `urlEncode` leaves alone.
+const PLAIN: ByteSet = UPPER.union(LOWER).union(ByteSet::of(b"*0123456789"));
 
 /// Every transformation there is (without `none`), sorted by name without regard to case. A transformation's place
 /// here is its identity in compiled rules.
 pub const TRANSFORMATIONS: &[Transformation] = &[
-    row("base64Decode", base64::decode),
-    row("base64DecodeExt", base64::decode_ext),
-    row("base64Encode", base64::encode),
-    row("cmdLine", cmd_line::apply),
-    row("compressWhitespace", whitespace::compress),
-    row("cssDecode", css_decode::apply),
-    row("escapeSeqDecode", escape_seq_decode::apply),
-    row("hexDecode", hex::decode),
-    row("hexEncode", hex::encode),
-    row("htmlEntityDecode", html_entity_decode::apply),
-    row("jsDecode", js_decode::apply),
-    row("length", length::apply),
-    row("lowercase", case::lower),
-    row("md5", digest::md5),
-    row("normalizePath", normalize_path::apply),
-    row("normalizePathWin", normalize_path::apply_win),
-    row("parityEven7bit", parity::even),
-    row("parityOdd7bit", parity::odd),
-    row("parityZero7bit", parity::zero),
-    row("phpArgsNames", php_args_names::apply),
-    row("removeComments", comments::remove),
-    row("removeCommentsChar", comments::remove_char),
-    row("removeNulls", bytes::remove_nulls),
-    row("removeWhitespace", whitespace::remove),
-    row("replaceComments", comments::replace),
-    row("replaceNulls", bytes::replace_nulls),
-    row("sha1", digest::sha1),
-    row("sqlHexDecode", sql_hex_decode::apply),
-    row("trim", trim::both),
-    row("trimLeft", trim::left),
-    row("trimRight", trim::right),
-    row("uppercase", case::upper),
-    row("urlDecode", url_decode::apply),
-    row("urlDecodeUni", url_decode::apply_uni),
-    row("urlEncode", url_encode::apply),
-    row("utf8toUnicode", utf8_to_unicode::apply),
+    row("base64Decode", base64::decode, ByteSet::ALL),
+    row("base64DecodeExt", base64::decode_ext, ByteSet::ALL),
+    row("base64Encode", base64::encode, ByteSet::ALL),
+    row("cmdLine", cmd_line::apply, SHELL),
+    row("compressWhitespace", whitespace::compress, WIDE_SPACE),
+    row("cssDecode", css_decode::apply, ByteSet::of(b"\\")),
+    row("escapeSeqDecode", escape_seq_decode::apply, ByteSet::of(b"\\")),
+    row("hexDecode", hex::decode, ByteSet::ALL),
+    row("hexEncode", hex::encode, ByteSet::ALL),
+    row("htmlEntityDecode", html_entity_decode::apply, ByteSet::of(b"&")),
+    row("jsDecode", js_decode::apply, ByteSet::of(b"\\")),
+    row("length", length::apply, ByteSet::ALL),
+    row("lowercase", case::lower, UPPER),
+    row("md5", digest::md5, ByteSet::ALL),
+    row("normalizePath", normalize_path::apply, ByteSet::of(b"./")),
+    row("normalizePathWin", normalize_path::apply_win, ByteSet::of(b"./\\")),
+    row("parityEven7bit", parity::even, ByteSet::ALL),
+    row("parityOdd7bit", parity::odd, ByteSet::ALL),
+    row("parityZero7bit", parity::zero, ASCII.complement()),
+    row("phpArgsNames", php_args_names::apply, ByteSet::of(b" .[")),
+    row("removeComments", comments::remove, ByteSet::of(b"/<-#")),
+    row("removeCommentsChar", comments::remove_char, ByteSet::of(b"*-#")),
+    row("removeNulls", bytes::remove_nulls, ByteSet::of(b"\0")),
+    row("removeWhitespace", whitespace::remove, WIDE_SPACE),
+    row("replaceComments", comments::replace, ByteSet::of(b"*")),
+    row("replaceNulls", bytes::replace_nulls, ByteSet::of(b"\0")),
+    row("sha1", digest::sha1, ByteSet::ALL),
+    row("sqlHexDecode", sql_hex_decode::apply, ByteSet::of(b"xX")),
+    row("trim", trim::both, SPACE),
+    row("trimLeft", trim::left, SPACE),
+    row("trimRight", trim::right, SPACE),
+    row("uppercase", case::upper, LOWER),
+    row("urlDecode", url_decode::apply, ByteSet::of(b"%+")),
+    row("urlDecodeUni", url_decode::apply_uni, ByteSet::of(b"%+")),
+    row("urlEncode", url_encode::apply, PLAIN.complement()),
+    row("utf8toUnicode", utf8_to_unicode::apply, ASCII.complement()),
 ];
 
 /// Other spellings in use, with the name of the row meant.
@@ -175,6 +189,18 @@ mod tests {
                     if changed {
                         prop_assert_ne!(&output, &input, "{}", entry.name);
                     }
+                }
+            }
+        }
+
+        /// Without a trigger nothing changes; what an empty value becomes is not said by its bytes.
+        #[test]
+        fn a_value_without_triggers_stays(input in value()) {
+            let context = TransformationContext::default();
+            for entry in TRANSFORMATIONS {
+                let plain: Vec<u8> = input.iter().copied().filter(|byte| !entry.triggers.contains(*byte)).collect();
+                if !plain.is_empty() {
+                    prop_assert!(!(entry.apply)(&plain, &mut Vec::new(), &context), "{} {:?}", entry.name, plain);
                 }
             }
         }

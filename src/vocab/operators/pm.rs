@@ -3,6 +3,7 @@
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
 use super::{BuildContext, BuildError, Captures, MatchLimit, Matcher};
+use crate::vocab::necessary::Necessary;
 
 #[derive(Debug)]
 struct Phrases(AhoCorasick);
@@ -13,12 +14,12 @@ struct Phrases(AhoCorasick);
 /// bytes with these numbers. TX.0 is the phrase that ends first, as it stands in the value.
 ///
 /// Example: `SecRule ARGS "@pm select union insert"`.
-pub(super) fn build(argument: &[u8], _context: &mut dyn BuildContext) -> Result<Box<dyn Matcher>, BuildError> {
+pub(super) fn build(argument: &[u8], context: &mut dyn BuildContext) -> Result<Box<dyn Matcher>, BuildError> {
     let argument = match argument.trim_ascii() {
         [b'"', quoted @ .., b'"'] => quoted,
         plain => plain,
     };
-    compile(&split(argument))
+    compile(&split(argument), context)
 }
 
 /// Matches when the value holds one of the phrases of a file.
@@ -34,7 +35,7 @@ pub(super) fn build_from_file(argument: &[u8], context: &mut dyn BuildContext) -
         let lines = text.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii_end);
         phrases.extend(lines.filter(|line| !matches!(line.trim_ascii_start(), [] | [b'#', ..])).map(<[u8]>::to_vec));
     }
-    compile(&phrases)
+    compile(&phrases, context)
 }
 
 impl Matcher for Phrases {
@@ -47,9 +48,12 @@ impl Matcher for Phrases {
     }
 }
 
-fn compile(phrases: &[Vec<u8>]) -> Result<Box<dyn Matcher>, BuildError> {
+fn compile(phrases: &[Vec<u8>], context: &mut dyn BuildContext) -> Result<Box<dyn Matcher>, BuildError> {
     if phrases.is_empty() {
         return Err(BuildError::new("there is no phrase to look for"));
+    }
+    if context.wants_necessary() {
+        context.take_necessary(Necessary::one_of(phrases));
     }
     let automaton = AhoCorasick::builder()
         .ascii_case_insensitive(true)

@@ -17,6 +17,7 @@ struct RxGlobal(Pattern);
 ///
 /// Example: `SecRule ARGS "@rx (?i)union\s+select"`.
 pub(super) fn build(argument: &[u8], context: &mut dyn BuildContext) -> Result<Box<dyn Matcher>, BuildError> {
+    note_necessary(argument, context);
     Ok(Box::new(Rx(Pattern::new(argument, context.match_limit())?)))
 }
 
@@ -24,7 +25,14 @@ pub(super) fn build(argument: &[u8], context: &mut dyn BuildContext) -> Result<B
 ///
 /// Example: `SecRule ARGS "@rxGlobal id=(\d+)"`.
 pub(super) fn build_global(argument: &[u8], context: &mut dyn BuildContext) -> Result<Box<dyn Matcher>, BuildError> {
+    note_necessary(argument, context);
     Ok(Box::new(RxGlobal(Pattern::new(argument, context.match_limit())?)))
+}
+
+fn note_necessary(pattern: &[u8], context: &mut dyn BuildContext) {
+    if context.wants_necessary() {
+        context.take_necessary(Pattern::necessary(pattern));
+    }
 }
 
 impl Matcher for Rx {

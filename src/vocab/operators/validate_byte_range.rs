@@ -4,6 +4,7 @@ use std::ops::RangeInclusive;
 
 use super::{BuildContext, BuildError, Captures, MatchLimit, Matcher};
 use crate::vocab::byte_set::ByteSet;
+use crate::vocab::necessary::Necessary;
 
 #[derive(Debug)]
 struct ByteRange {
@@ -15,7 +16,7 @@ struct ByteRange {
 /// Argument: numbers and ranges from 0 to 255 with commas between them; empty: every byte is outside.
 ///
 /// Example: `SecRule ARGS "@validateByteRange 9,10,13,32-126"`.
-pub(super) fn build(argument: &[u8], _: &mut dyn BuildContext) -> Result<Box<dyn Matcher>, BuildError> {
+pub(super) fn build(argument: &[u8], context: &mut dyn BuildContext) -> Result<Box<dyn Matcher>, BuildError> {
     let mut allowed = ByteSet::EMPTY;
     let mut offset = 0;
     if !argument.trim_ascii().is_empty() {
@@ -24,6 +25,7 @@ pub(super) fn build(argument: &[u8], _: &mut dyn BuildContext) -> Result<Box<dyn
             offset += item.len() + 1;
         }
     }
+    context.take_necessary(Necessary::byte_of(allowed.complement()));
     Ok(Box::new(ByteRange { allowed }))
 }
 
