@@ -9,6 +9,7 @@ mod draft;
 mod effects;
 mod footprint;
 mod operators;
+mod prefilter;
 mod report;
 mod settings;
 mod targets;
@@ -21,13 +22,15 @@ use std::sync::Arc;
 
 use crate::model::{Phase, RuleId};
 use crate::ruleset::index::{RuleIndex, TransformationTree, TxNames};
-use crate::ruleset::rule::{Disruptive, Link, Operator, Rule};
+use crate::ruleset::rule::{Disruptive, Link, Operator, Rule, Selector};
 use crate::ruleset::settings::Settings;
 use crate::ruleset::{RuleSet, ScoreSlots};
 use crate::seclang::ast::{Directive, DirectiveKind, Program};
 use crate::seclang::diag::{Diagnostic, Level};
 use crate::seclang::source::{Loader, Sources, Span};
+use crate::vocab::necessary::Necessary;
 use crate::vocab::transformations::{TransformationContext, UnicodeMap};
+use crate::vocab::variables::Variable;
 use actions::ActionSet;
 use draft::{Draft, DraftLink};
 
@@ -73,6 +76,8 @@ struct Compiler<'p> {
     rule_read: Option<RuleId>,
     tx_names: TxNames,
     transformations: TransformationTree,
+    /// What a value must hold for the operator last built to match.
+    necessary: Necessary,
 }
 
 /// `SecMarker`: stands before the draft at `before`.
@@ -101,6 +106,7 @@ impl<'p> Compiler<'p> {
             rule_read: None,
             tx_names,
             transformations: TransformationTree::default(),
+            necessary: Necessary::nothing(),
         }
     }
 
@@ -155,10 +161,12 @@ impl<'p> Compiler<'p> {
         let drafts = std::mem::take(&mut self.drafts);
         let phases = self.phase_lists(&drafts);
         let jumps = self.jumps(&drafts, &phases);
-        let rules: Vec<Rule> =
-            drafts.iter().zip(jumps).map(|(draft, jump)| self.build_rule(&drafts, draft, jump)).collect();
+        let (rules, necessary): (Vec<Rule>, Vec<Necessary>) =
+            drafts.iter().zip(jumps).map(|(draft, jump)| self.build_rule(&drafts, draft, jump)).unzip();
         self.report_inert(&drafts);
+        let rules = self.with_tx_patterns(rules);
         let footprint = footprint::of(&rules);
+        let prefilter = prefilter::build(&rules, &phases, &self.transformations, necessary);
         RuleSet {
             settings: self.settings.clone(),
             rules,
@@ -168,7 +176,20 @@ impl<'p> Compiler<'p> {
             score_slots: ScoreSlots::find(&self.tx_names),
             tx_names: std::mem::take(&mut self.tx_names),
             footprint,
+            prefilter,
         }
+    }
+
+    /// Patterns over TX look at all names there are, once those are known.
+    fn with_tx_patterns(&self, mut rules: Vec<Rule>) -> Vec<Rule> {
+        let links = rules.iter_mut().flat_map(|rule| &mut rule.links);
+        for target in links.flat_map(|link| &mut link.targets).filter(|target| target.variable == Variable::Tx) {
+            if let Selector::Pattern(pattern) = &target.selector {
+                let slots = self.tx_names.iter().filter(|(_, name)| pattern.is_match(name)).map(|(slot, _)| slot);
+                target.selector = Selector::TxPattern { slots: slots.collect(), pattern: pattern.clone() };
+            }
+        }
+        rules
     }
 
     fn phase_lists(&self, drafts: &[Draft]) -> [Vec<RuleIndex>; 5] {
@@ -215,14 +236,22 @@ impl<'p> Compiler<'p> {
         named.map(|marker| marker.before).or_else(of_rule)
     }
 
-    fn build_rule(&mut self, drafts: &[Draft], draft: &Draft, jump: Option<usize>) -> Rule {
-        let links = draft.links.iter().map(|link| self.build_link(drafts, draft, link)).collect();
+    /// The rule, and what a value must hold for its starter to match.
+    fn build_rule(&mut self, drafts: &[Draft], draft: &Draft, jump: Option<usize>) -> (Rule, Necessary) {
+        let mut necessary = None;
+        let links = draft.links.iter().map(|link| {
+            self.necessary = Necessary::nothing();
+            let link = self.build_link(drafts, draft, link);
+            necessary.get_or_insert_with(|| std::mem::take(&mut self.necessary));
+            link
+        });
+        let links = links.collect();
         let actions = &draft.actions;
         let msg = self.template_of(actions.msg.as_ref());
         let logdata = self.template_of(actions.logdata.as_ref());
         let tags: Vec<_> = actions.tags.iter().map(|tag| self.template(tag)).collect();
         let dynamic = tags.iter().any(|tag| tag.as_literal().is_none());
-        Rule {
+        let rule = Rule {
             info: Arc::new(draft.info(self.sources)),
             links,
             disruptive: self.disruptive(draft),
@@ -233,7 +262,8 @@ impl<'p> Compiler<'p> {
             msg,
             logdata,
             tags: dynamic.then(|| tags.into_boxed_slice()),
-        }
+        };
+        (rule, necessary.unwrap_or_default())
     }
 
     fn build_link(&mut self, drafts: &[Draft], draft: &Draft, link: &DraftLink) -> Link {

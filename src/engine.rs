@@ -7,6 +7,7 @@ mod effects;
 mod expand;
 mod input;
 mod matching;
+mod prefilter;
 mod scratch;
 mod screen;
 mod state;
@@ -49,6 +50,24 @@ impl Default for Inputs<'_> {
 /// Runs the request through phases 1, 2 and 5 and says what the rules decided.
 ///
 /// Never fails: what could not be judged stands in the outcome's `faults` and `not_inspected`.
+///
+/// Rules that cannot match are passed over without being looked at. The outcome is that of [`evaluate_plainly`], save for
+/// the work spent.
 pub fn evaluate(rules: &RuleSet, request: &Request<'_>, inputs: &Inputs<'_>, scratch: &mut Scratch) -> Outcome {
-    transaction::evaluate(rules, request, inputs, scratch)
+    transaction::evaluate(rules, request, inputs, scratch, Path::Prefiltered)
+}
+
+/// As [`evaluate`], rule by rule and value by value: the reference that the prefilter is held to, and a way to tell
+/// whether it is to blame.
+pub fn evaluate_plainly(rules: &RuleSet, request: &Request<'_>, inputs: &Inputs<'_>, scratch: &mut Scratch) -> Outcome {
+    transaction::evaluate(rules, request, inputs, scratch, Path::Plain)
+}
+
+/// How rules are chosen for evaluation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Path {
+    /// All of them.
+    Plain,
+    /// Those that the prefilter does not rule out.
+    Prefiltered,
 }

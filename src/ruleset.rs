@@ -5,6 +5,7 @@
 
 pub mod footprint;
 pub mod index;
+pub(crate) mod prefilter;
 pub mod rule;
 pub mod settings;
 pub mod template;
@@ -31,6 +32,7 @@ pub struct RuleSet {
     pub(crate) tx_names: TxNames,
     pub(crate) score_slots: ScoreSlots,
     pub(crate) footprint: Footprint,
+    pub(crate) prefilter: prefilter::Prefilter,
 }
 
 impl RuleSet {

@@ -6,6 +6,7 @@ use crate::ruleset::rule::Operator;
 use crate::seclang::ast::OperatorExpr;
 use crate::seclang::diag::{Diagnostic, nearest};
 use crate::seclang::source::{Loader, Span, resolve};
+use crate::vocab::necessary::Necessary;
 use crate::vocab::operators::{self, BuildContext, BuildError, OPERATORS, OperatorKind};
 
 impl Compiler<'_> {
@@ -18,7 +19,11 @@ impl Compiler<'_> {
         };
         match &entry.kind {
             OperatorKind::Compare(compare) => {
-                Operator::Compare { compare: *compare, argument: self.template(&written.argument) }
+                let argument = self.template(&written.argument);
+                if let (Some(text), true) = (argument.as_literal(), entry.holds_argument()) {
+                    self.necessary = Necessary::one_of(&[text]);
+                }
+                Operator::Compare { compare: *compare, argument }
             }
             OperatorKind::Inert(why) => {
                 self.warning(written.span, format!("rule {id} never matches: {why} (`@{name}`)"));
@@ -33,8 +38,10 @@ impl Compiler<'_> {
                     loader: self.loader,
                     from: self.sources.path(written.span.file).to_string(),
                     match_limit: self.settings.match_limit,
+                    necessary: Necessary::nothing(),
                 };
                 let built = build(&written.argument.node, &mut context);
+                self.necessary = context.necessary.best();
                 built.map_or_else(
                     |error| {
                         self.diagnostics.push(diagnostic(written, &error));
@@ -75,6 +82,7 @@ struct LoadContext<'a> {
     loader: &'a dyn Loader,
     from: String,
     match_limit: usize,
+    necessary: Necessary,
 }
 
 impl BuildContext for LoadContext<'_> {
@@ -90,5 +98,13 @@ impl BuildContext for LoadContext<'_> {
 
     fn match_limit(&self) -> usize {
         self.match_limit
+    }
+
+    fn wants_necessary(&self) -> bool {
+        true
+    }
+
+    fn take_necessary(&mut self, necessary: Necessary) {
+        self.necessary = necessary;
     }
 }

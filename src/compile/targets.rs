@@ -1,9 +1,9 @@
 //! Targets: variables, counts, exclusions, selectors.
 
-use regex::bytes::{Regex, RegexBuilder};
+use regex::bytes::RegexBuilder;
 
 use super::Compiler;
-use crate::ruleset::rule::{Exclusion, Selector, Target, XML_ATTRIBUTES_KEY, XML_TEXT_KEY};
+use crate::ruleset::rule::{Exclusion, KeyPattern, Selector, Target, XML_ATTRIBUTES_KEY, XML_TEXT_KEY};
 use crate::seclang::ast;
 use crate::seclang::diag::nearest;
 use crate::seclang::source::Spanned;
@@ -107,11 +107,11 @@ impl Compiler<'_> {
     }
 
     /// A key pattern is searched without regard to case, as in ModSecurity v3 since issue 2296.
-    fn pattern(&mut self, pattern: &[u8], key: &Spanned<ast::Key>) -> Option<Regex> {
+    fn pattern(&mut self, pattern: &[u8], key: &Spanned<ast::Key>) -> Option<KeyPattern> {
         let text = String::from_utf8_lossy(pattern);
         let built = RegexBuilder::new(&text).case_insensitive(true).unicode(false).dot_matches_new_line(true).build();
         match built {
-            Ok(regex) => Some(regex),
+            Ok(regex) => Some(KeyPattern::new(pattern, regex)),
             Err(error) => {
                 let reason = error.to_string();
                 let reason = reason.lines().last().unwrap_or_default().trim_start_matches("error: ");

@@ -19,6 +19,14 @@ impl Compiler<'_> {
                 None => self.error_with_help(text.span, message, "write `%{tx.NAME}` for a variable of your own"),
             }
         }
+        self.with_slots(template)
+    }
+
+    /// Gives each `%{tx.name}` its slot, so that no expansion has to look the name up.
+    fn with_slots(&mut self, mut template: Template) -> Template {
+        for found in template.macros_mut().filter(|found| found.variable == Variable::Tx) {
+            found.slot = self.tx_names.intern(found.key.as_deref().unwrap_or_default());
+        }
         template
     }
 
@@ -27,7 +35,7 @@ impl Compiler<'_> {
     pub(super) fn lenient(&mut self, text: &Spanned<Vec<u8>>) -> Template {
         let template = parse(&text.node).0;
         self.pattern_keys(&template, text.span);
-        template
+        self.with_slots(template)
     }
 
     /// `%{ARGS:/x/}`: `ModSecurity` 2 takes the first member whose name the pattern matches, 3 and Coraza the one that is
@@ -99,7 +107,7 @@ fn resolve(name: &[u8]) -> Option<Macro> {
     };
     let variable = Variable::find(std::str::from_utf8(variable).ok()?)?;
     let key = key.filter(|_| variable.shape() == Shape::Collection).map(|key| key.to_ascii_lowercase().into());
-    Some(Macro { variable, key })
+    Some(Macro { variable, key, slot: None })
 }
 
 #[cfg(test)]

@@ -27,15 +27,22 @@ impl Transaction<'_> {
 
     fn set_var(&mut self, rule: &Rule, setvar: &SetVar) {
         let name = self.resolve_name(rule, &setvar.name);
-        match &setvar.change {
-            Change::Unset => self.unset(&name),
+        self.change(rule, &name, &setvar.change);
+        if let Name::Dynamic(text) = name {
+            self.work.name = text;
+        }
+    }
+
+    fn change(&mut self, rule: &Rule, name: &Name, change: &Change) {
+        match change {
+            Change::Unset => self.unset(name),
             Change::Set(value) => {
                 let text = self.expand_argument(value, rule);
-                self.set(&name, &text);
+                self.set(name, &text);
                 self.work.argument = text;
             }
-            Change::Add(value) => self.add(&name, value, rule, i64::saturating_add),
-            Change::Subtract(value) => self.add(&name, value, rule, i64::saturating_sub),
+            Change::Add(value) => self.add(name, value, rule, i64::saturating_add),
+            Change::Subtract(value) => self.add(name, value, rule, i64::saturating_sub),
         }
     }
 
@@ -43,9 +50,18 @@ impl Transaction<'_> {
         match name {
             TxName::Slot(slot) => Name::Slot(*slot),
             TxName::Dynamic(template) => {
-                let mut text = self.expand(template, rule);
+                // The buffer of `expand_argument` is for the value.
+                let mut text = std::mem::take(&mut self.work.name);
+                text.clear();
+                self.expand_into(template, rule, &mut text);
                 text.make_ascii_lowercase();
-                self.rules.tx_names.find(&text).map_or(Name::Dynamic(text), Name::Slot)
+                match self.rules.tx_names.find(&text) {
+                    Some(slot) => {
+                        self.work.name = text;
+                        Name::Slot(slot)
+                    }
+                    None => Name::Dynamic(text),
+                }
             }
         }
     }

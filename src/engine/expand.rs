@@ -41,7 +41,11 @@ impl Transaction<'_> {
             self.state.read_volatile = true;
         }
         if variable == Variable::Tx {
-            out.extend_from_slice(self.tx_value(found.key.as_deref().unwrap_or_default()));
+            let value = match found.slot {
+                Some(slot) => self.state.tx.get(slot),
+                None => self.state.tx.get_dynamic(found.key.as_deref().unwrap_or_default()),
+            };
+            out.extend_from_slice(value.unwrap_or_default());
             return;
         }
         let selector = found.key.as_ref().map_or(Selector::All, |key| Selector::Key(key.clone()));
@@ -57,14 +61,5 @@ impl Transaction<'_> {
                 }
             });
         }
-    }
-
-    /// The value of a TX variable by its lower-case name; empty when it is unset.
-    fn tx_value(&self, lower_name: &[u8]) -> &[u8] {
-        let value = match self.rules.tx_names.find(lower_name) {
-            Some(slot) => self.state.tx.get(slot),
-            None => self.state.tx.get_dynamic(lower_name),
-        };
-        value.unwrap_or_default()
     }
 }

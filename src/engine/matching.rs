@@ -6,8 +6,8 @@ use super::state::EffectPlace;
 use super::transaction::Transaction;
 use super::values::{self, Decimal};
 use crate::model::{Fault, Matched, RuleMatch};
-use crate::ruleset::index::RuleIndex;
-use crate::ruleset::rule::{Ctl, Effect, Link, Operator, Rule, Target};
+use crate::ruleset::index::{RuleIndex, TxSlot};
+use crate::ruleset::rule::{Ctl, Effect, Link, Operator, Rule, Selector, Target};
 use crate::vocab::operators::MatchLimit;
 use crate::vocab::transformations::TRANSFORMATIONS;
 use crate::vocab::variables::{Origin, Variable};
@@ -68,7 +68,9 @@ impl<'a> Transaction<'a> {
             return found;
         }
         for target in &current.link.targets {
-            if target.count {
+            if let (Selector::Tx(slot), false) = (&target.selector, target.count) {
+                self.match_tx(current, target, *slot, &mut found);
+            } else if target.count {
                 self.match_count(current, target, &mut found);
             } else {
                 self.for_each_member(current, target, &mut |this, member| {
@@ -112,6 +114,21 @@ impl<'a> Transaction<'a> {
         self.work.snapshot = snapshot;
     }
 
+    /// A TX variable: one value, copied since actions may change it while it is looked at.
+    fn match_tx(&mut self, current: Current<'a>, target: &Target, slot: TxSlot, found: &mut Found) {
+        let key = self.rules.tx_names.name(slot);
+        let mut value = std::mem::take(&mut self.work.tx_value);
+        if let Some(set) = self.state.tx.get(slot) {
+            value.clear();
+            value.extend_from_slice(set);
+            if !self.is_excluded(current, target.variable, key) {
+                let member = Member { variable: target.variable, count: false, key, value: &value };
+                self.match_member(current, member, found);
+            }
+        }
+        self.work.tx_value = value;
+    }
+
     fn match_count(&mut self, current: Current<'a>, target: &'a Target, found: &mut Found) {
         let mut members = 0;
         self.for_each_member(current, target, &mut |_, _| members += 1);
@@ -120,7 +137,11 @@ impl<'a> Transaction<'a> {
         self.match_member(current, member, found);
     }
 
+    #[inline]
     fn is_excluded(&self, current: Current<'_>, variable: Variable, key: &[u8]) -> bool {
+        if current.link.exclusions.is_empty() && self.state.removed_targets.is_empty() {
+            return false;
+        }
         current.link.exclusions.iter().any(|exclusion| exclusion.covers(variable, key))
             || self.state.removed_targets.iter().any(|place| self.removes_target(*place, current, variable, key))
     }

@@ -4,6 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::fields::Fields;
 use super::input::Input;
+use super::prefilter::Sieve;
 use super::state::State;
 use crate::vocab::operators::{BuildContext, BuildMatcher, Captures, Matcher};
 
@@ -26,8 +27,13 @@ pub(crate) struct Work {
     pub(crate) snapshot: Fields,
     /// An operator's argument with its macros expanded.
     pub(crate) argument: Vec<u8>,
+    /// The value of a TX variable, copied before it is looked at.
+    pub(crate) tx_value: Vec<u8>,
+    /// A TX variable's name with its macros expanded.
+    pub(crate) name: Vec<u8>,
     pub(crate) captures: Captures,
     pub(crate) late: LateMatchers,
+    pub(crate) sieve: Sieve,
 }
 
 /// Matchers whose argument holds macros, prepared per expanded text.

@@ -2,7 +2,7 @@
 
 use super::scratch::{Scratch, Work};
 use super::state::State;
-use super::{Inputs, input};
+use super::{Inputs, Path, input};
 use crate::model::{Body, Fault, NotInspected, Outcome, Phase, Request, RuleMatch, Score, Verdict};
 use crate::ruleset::RuleSet;
 use crate::ruleset::index::TxSlot;
@@ -11,6 +11,9 @@ use crate::ruleset::settings::{EngineMode, LimitAction};
 
 /// Statuses a redirect may have; any other becomes 302.
 const REDIRECT_STATUSES: [u16; 4] = [301, 302, 303, 307];
+
+/// The limits are looked at once for this much work.
+const BETWEEN_CHECKS: u64 = 1 << 16;
 
 /// A transaction: what is fixed, what is read, what changes. The scratch lends everything mutable.
 pub(crate) struct Transaction<'a> {
@@ -22,6 +25,7 @@ pub(crate) struct Transaction<'a> {
     pub(crate) work: &'a mut Work,
     pub(crate) ended: bool,
     pub(crate) result: Result,
+    pub(crate) path: Path,
 }
 
 /// What the rules have decided and reported so far.
@@ -33,7 +37,9 @@ pub(crate) struct Result {
     pub(crate) rules: Vec<RuleMatch>,
     pub(crate) faults: Vec<Fault>,
     pub(crate) spent: u64,
-    pub(crate) checked_at: u64,
+    /// At how much work the limits are looked at.
+    pub(crate) check_at: u64,
+    pub(crate) gave_up: bool,
 }
 
 /// Where a phase goes on after a rule.
@@ -44,15 +50,22 @@ enum Next {
 }
 
 /// Runs the request through phases 1, 2 and 5.
-pub(crate) fn evaluate(rules: &RuleSet, request: &Request<'_>, inputs: &Inputs<'_>, scratch: &mut Scratch) -> Outcome {
+pub(crate) fn evaluate(
+    rules: &RuleSet,
+    request: &Request<'_>,
+    inputs: &Inputs<'_>,
+    scratch: &mut Scratch,
+    path: Path,
+) -> Outcome {
     let Scratch { input, state, work } = scratch;
     state.reset(rules, request);
+    work.sieve.reset(&rules.prefilter);
     input.read_request(request, &rules.settings);
-    let mut result = Result::default();
+    let mut result = Result { check_at: BETWEEN_CHECKS.min(inputs.work_limit), ..Result::default() };
     if state.engine != EngineMode::Off {
-        let ended = run_request_phases(rules, request, inputs, (input, state, work), &mut result);
+        let ended = run_request_phases(rules, request, inputs, (input, state, work), &mut result, path);
         if !ended {
-            let mut transaction = Transaction::resume(rules, request, inputs, (input, state, work), result);
+            let mut transaction = Transaction::resume(rules, request, inputs, (input, state, work), result, path);
             transaction.run_phase(Phase::Logging);
             result = transaction.result;
         }
@@ -67,8 +80,10 @@ fn run_request_phases(
     inputs: &Inputs<'_>,
     (input, state, work): (&mut input::Input, &mut State, &mut Work),
     result: &mut Result,
+    path: Path,
 ) -> bool {
-    let mut transaction = Transaction::resume(rules, request, inputs, (input, state, work), std::mem::take(result));
+    let mut transaction =
+        Transaction::resume(rules, request, inputs, (input, state, work), std::mem::take(result), path);
     transaction.run_phase(Phase::RequestHeaders);
     let (ended, done) = (transaction.ended, transaction.is_decided());
     *result = transaction.result;
@@ -84,7 +99,8 @@ fn run_request_phases(
             _ => result.would = result.would.take().or(Some(verdict)),
         }
     }
-    let mut transaction = Transaction::resume(rules, request, inputs, (input, state, work), std::mem::take(result));
+    let mut transaction =
+        Transaction::resume(rules, request, inputs, (input, state, work), std::mem::take(result), path);
     transaction.run_phase(Phase::RequestBody);
     let ended = transaction.ended;
     *result = transaction.result;
@@ -128,8 +144,9 @@ impl<'a> Transaction<'a> {
         inputs: &'a Inputs<'a>,
         (input, state, work): (&'a input::Input, &'a mut State, &'a mut Work),
         result: Result,
+        path: Path,
     ) -> Self {
-        Self { rules, request, inputs, input, state, work, ended: false, result }
+        Self { rules, request, inputs, input, state, work, ended: false, result, path }
     }
 
     /// Nothing more is to be decided: a verdict is enforced, everything is allowed, or the evaluation gave up.
@@ -143,8 +160,7 @@ impl<'a> Transaction<'a> {
         let rules = self.rules;
         let list = rules.phases.get(phase.index()).map_or(&[][..], Vec::as_slice);
         let mut place = 0;
-        while let Some(index) = list.get(place).copied() {
-            place += 1;
+        while let Some(index) = self.next_rule(list, phase, &mut place) {
             let Some(rule) = rules.rule(index).filter(|_| !self.state.removed.contains(index)) else { continue };
             let matched = self.match_rule(rule, index);
             if self.ended || self.gave_up() {
@@ -202,13 +218,19 @@ impl<'a> Transaction<'a> {
     }
 
     /// Counts work and tells whether the evaluation has to give up. The deadline is looked at every 64 KiB of work.
+    #[inline]
     pub(crate) fn spend(&mut self, units: usize) -> bool {
-        const BETWEEN_CHECKS: u64 = 1 << 16;
         self.result.spent = self.result.spent.saturating_add(units as u64);
+        self.result.spent <= self.result.check_at && !self.result.gave_up || self.check()
+    }
+
+    /// Looks at the limits, and says when to look again.
+    #[cold]
+    fn check(&mut self) -> bool {
         if self.result.spent > self.inputs.work_limit {
             self.give_up(Fault::BudgetSpent);
-        } else if self.result.spent - self.result.checked_at > BETWEEN_CHECKS {
-            self.result.checked_at = self.result.spent;
+        } else if self.result.spent > self.result.check_at {
+            self.result.check_at = self.result.spent.saturating_add(BETWEEN_CHECKS).min(self.inputs.work_limit);
             if (self.inputs.expired)() {
                 self.give_up(Fault::DeadlinePassed);
             }
@@ -219,12 +241,13 @@ impl<'a> Transaction<'a> {
     fn give_up(&mut self, fault: Fault) {
         if !self.gave_up() {
             self.result.faults.push(fault);
+            self.result.gave_up = true;
         }
     }
 
     /// Whether the evaluation ended before the rules were done.
     pub(crate) fn gave_up(&self) -> bool {
-        self.result.faults.iter().any(|fault| matches!(fault, Fault::BudgetSpent | Fault::DeadlinePassed))
+        self.result.gave_up
     }
 }
 

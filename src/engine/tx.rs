@@ -19,7 +19,10 @@ impl Tx {
             self.spare.extend(slot.take());
         }
         self.slots.resize(len, None);
-        self.dynamic.clear();
+        for (name, value) in self.dynamic.drain(..) {
+            self.spare.push(name);
+            self.spare.push(value);
+        }
     }
 
     /// The value in a slot, `None` when it is unset.
@@ -55,7 +58,16 @@ impl Tx {
                 old.clear();
                 old.extend_from_slice(value);
             }
-            None => self.dynamic.push((lower_name.to_vec(), value.to_vec())),
+            None => {
+                let mut copy = |text: &[u8]| {
+                    let mut buffer = self.spare.pop().unwrap_or_default();
+                    buffer.clear();
+                    buffer.extend_from_slice(text);
+                    buffer
+                };
+                let pair = (copy(lower_name), copy(value));
+                self.dynamic.push(pair);
+            }
         }
     }
 
@@ -70,7 +82,12 @@ impl Tx {
             let slot = TxSlot(u16::try_from(index).ok()?);
             Some((names.name(slot), value.as_deref()?))
         });
-        slots.chain(self.dynamic.iter().map(|(name, value)| (name.as_slice(), value.as_slice())))
+        slots.chain(self.iter_dynamic())
+    }
+
+    /// The set variables that have no slot.
+    pub(crate) fn iter_dynamic(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
+        self.dynamic.iter().map(|(name, value)| (name.as_slice(), value.as_slice()))
     }
 
     /// Replaces `TX.0` to `TX.9` by new captures; those that the match did not set become unset.

@@ -264,6 +264,15 @@ fn of_tx(selector: &Selector, rules: &RuleSet, state: &State, out: &mut Fields) 
                 out.push(rules.tx_names.name(*slot), value);
             }
         }
+        Selector::TxPattern { pattern, slots } => {
+            for slot in slots {
+                if let Some(value) = state.tx.get(*slot) {
+                    out.push(rules.tx_names.name(*slot), value);
+                }
+            }
+            let made = state.tx.iter_dynamic().filter(|(name, _)| pattern.is_match(name));
+            made.for_each(|(name, value)| out.push(name, value));
+        }
         _ => {
             let members = state.tx.iter(&rules.tx_names).filter(|(name, _)| selector.matches(name));
             members.for_each(|(name, value)| out.push(name, value));

@@ -106,6 +106,11 @@ impl TxNames {
         self.names.get(slot.get()).map_or(&[], |name| name)
     }
 
+    /// All slots and their names.
+    pub fn iter(&self) -> impl Iterator<Item = (TxSlot, &[u8])> {
+        self.names.iter().enumerate().filter_map(|(place, name)| Some((TxSlot(u16::try_from(place).ok()?), &**name)))
+    }
+
     /// How many slots there are.
     pub fn len(&self) -> usize {
         self.names.len()

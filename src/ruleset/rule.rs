@@ -104,9 +104,16 @@ pub enum Selector {
     /// Those with this key; lower case.
     Key(Box<[u8]>),
     /// Those whose key this pattern is found in.
-    Pattern(Regex),
+    Pattern(KeyPattern),
     /// The TX variable in this slot.
     Tx(TxSlot),
+    /// The TX variables whose name this pattern is found in.
+    TxPattern {
+        /// The pattern, for names made at run time.
+        pattern: KeyPattern,
+        /// Those with a slot, in order.
+        slots: Box<[TxSlot]>,
+    },
     /// `XML:/*`: the text of the document.
     XmlText,
     /// `XML://@*`: the attributes.
@@ -119,10 +126,36 @@ impl Selector {
         match self {
             Self::All => true,
             Self::Key(wanted) => wanted.eq_ignore_ascii_case(key),
-            Self::Pattern(pattern) => pattern.is_match(key),
+            Self::Pattern(pattern) | Self::TxPattern { pattern, .. } => pattern.is_match(key),
             Self::Tx(_) => false,
             Self::XmlText => key == XML_TEXT_KEY,
             Self::XmlAttributes => key == XML_ATTRIBUTES_KEY,
+        }
+    }
+}
+
+/// A pattern that keys are searched for, without regard to case.
+#[derive(Clone, Debug)]
+pub struct KeyPattern {
+    regex: Regex,
+    /// The pattern is `^` and this text: no search is needed.
+    prefix: Option<Box<[u8]>>,
+}
+
+impl KeyPattern {
+    /// A pattern from its text and the expression that was made of it.
+    pub fn new(text: &[u8], regex: Regex) -> Self {
+        let literal =
+            |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'=' | b'/' | b':' | b'%');
+        let prefix = text.strip_prefix(b"^").filter(|rest| rest.iter().all(literal)).map(Box::from);
+        Self { regex, prefix }
+    }
+
+    /// Whether the pattern is found in the key.
+    pub fn is_match(&self, key: &[u8]) -> bool {
+        match &self.prefix {
+            Some(prefix) => key.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix)),
+            None => self.regex.is_match(key),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Text with macros, parsed once.
 
+use super::index::TxSlot;
 use crate::vocab::variables::Variable;
 
 /// A text that may hold `%{…}` macros.
@@ -24,12 +25,22 @@ pub struct Macro {
     pub variable: Variable,
     /// The key, lower case; for `TX` the name.
     pub key: Option<Box<[u8]>>,
+    /// For `TX` the name's slot.
+    pub slot: Option<TxSlot>,
 }
 
 impl Template {
     /// A template from its parts; neighbouring literals need not be joined.
     pub fn new(pieces: Vec<Piece>) -> Self {
         Self { pieces }
+    }
+
+    /// The macros, to be changed.
+    pub(crate) fn macros_mut(&mut self) -> impl Iterator<Item = &mut Macro> {
+        self.pieces.iter_mut().filter_map(|piece| match piece {
+            Piece::Macro(found) => Some(found),
+            Piece::Literal(_) => None,
+        })
     }
 
     /// The parts in order.

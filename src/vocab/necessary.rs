@@ -23,9 +23,6 @@ pub struct Clause(pub Vec<Vec<u8>>);
 /// The literal automaton looks for windows of this many bytes; longer texts are cut to the rarest.
 const WINDOW: usize = 5;
 
-/// Shorter texts turn up everywhere.
-const SHORTEST: usize = 2;
-
 /// More sets than this are not worth their bits.
 const MAX_SETS: usize = 3;
 
@@ -37,6 +34,9 @@ const COMMON: f32 = 0.3;
 
 /// A clause that an ordinary text fulfils this often per byte is no condition.
 const FREQUENT: f32 = 0.02;
+
+/// Nor is one with a text that turns up this often.
+const EVERYWHERE: f32 = 0.0035;
 
 impl Necessary {
     /// Nothing is known: every value may match.
@@ -57,6 +57,14 @@ impl Necessary {
         Self { min_len: 1, sets: vec![set], clauses: Vec::new() }
     }
 
+    /// Whether a value meets all conditions.
+    pub fn is_met(&self, value: &[u8]) -> bool {
+        let holds = |text: &[u8]| value.windows(text.len()).any(|window| window.eq_ignore_ascii_case(text));
+        value.len() >= self.min_len
+            && self.sets.iter().all(|set| value.iter().any(|byte| set.contains(*byte)))
+            && self.clauses.iter().all(|clause| clause.0.iter().any(|text| holds(text)))
+    }
+
     /// Only the conditions that rule out the most: a few sets and clauses, texts cut to their rarest window.
     #[must_use]
     pub fn best(mut self) -> Self {
@@ -73,10 +81,10 @@ impl Necessary {
 }
 
 impl Clause {
-    /// Every text cut to its rarest window; `None` when a text is too short or the clause would be fulfilled by
-    /// ordinary text.
+    /// Every text cut to its rarest window; `None` when ordinary text would fulfil the clause, or when a set of bytes says
+    /// the same.
     fn windows(self) -> Option<Self> {
-        if !self.is_usable() {
+        if !self.is_usable() || self.0.iter().all(|text| text.len() == 1) {
             return None;
         }
         let mut texts: Vec<Vec<u8>> = self.0.iter().map(|text| rarest_window(text).to_vec()).collect();
@@ -90,9 +98,9 @@ impl Clause {
         self.0.iter().map(|text| likelihood(rarest_window(text))).sum()
     }
 
-    /// Whether every text is long enough to be looked for.
+    /// Whether every text is one to be looked for.
     pub fn is_usable(&self) -> bool {
-        !self.0.is_empty() && self.0.iter().all(|text| text.len() >= SHORTEST)
+        !self.0.is_empty() && self.0.iter().all(|text| likelihood(rarest_window(text)) < EVERYWHERE)
     }
 }
 
@@ -121,7 +129,7 @@ pub fn weight(set: ByteSet) -> f32 {
 
 /// About how often a byte occurs in URIs, headers, cookies and bodies, letters of either case together (they are folded
 /// before anything is looked for). Only the order of such numbers matters, and only for speed.
-fn frequency(byte: u8) -> f32 {
+pub fn frequency(byte: u8) -> f32 {
     match byte.to_ascii_lowercase() {
         b'e' | b'a' | b't' | b'o' | b'i' | b'n' | b's' | b'r' => 0.045,
         b'l' | b'c' | b'd' | b'p' | b'm' | b'u' => 0.025,
@@ -129,8 +137,8 @@ fn frequency(byte: u8) -> f32 {
         b'j' | b'q' | b'z' => 0.005,
         b'0'..=b'9' => 0.018,
         b' ' | b'-' | b'.' | b'/' | b'=' | b'_' | b'%' => 0.02,
-        b',' | b';' | b':' | b'+' | b'"' | b'&' => 0.01,
-        b'(' | b')' | b'?' | b'\'' | b'{' | b'}' => 0.003,
+        b',' | b';' | b':' | b'+' | b'&' => 0.01,
+        b'"' | b'(' | b')' | b'?' | b'\'' | b'{' | b'}' => 0.003,
         0x80.. => 0.0005,
         _ => 0.001,
     }
@@ -141,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn long_texts_are_cut_and_short_ones_are_no_condition() {
+    fn long_texts_are_cut_and_frequent_ones_are_no_condition() {
         let found = Necessary::one_of(&["information_schema", "SLEEP("]);
         assert_eq!(found.min_len, 6);
         let texts = &found.clauses[0].0;

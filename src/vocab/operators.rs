@@ -136,6 +136,13 @@ pub struct OperatorEntry {
     pub kind: OperatorKind,
 }
 
+impl OperatorEntry {
+    /// Whether a value has to hold the whole argument for a match.
+    pub fn holds_argument(&self) -> bool {
+        matches!(self.name, "beginsWith" | "contains" | "containsWord" | "endsWith" | "streq" | "strmatch")
+    }
+}
+
 const fn compare(name: &'static str, function: fn(&[u8], &[u8]) -> bool) -> OperatorEntry {
     OperatorEntry { name, kind: OperatorKind::Compare(function) }
 }

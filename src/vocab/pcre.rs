@@ -29,8 +29,11 @@ pub struct Pattern(Engine);
 
 #[derive(Debug)]
 enum Engine {
+    /// `^.*$` and the like: any value, whole.
+    Everything,
     Linear(meta::Regex),
-    Backtracking(Backtracking),
+    /// With what a value must hold before the engine is asked: most values never come near its step limit.
+    Backtracking(Backtracking, Necessary),
 }
 
 /// The places of the groups of a match, group 0 the match itself; those beyond [`Captures::MAX`] are left out.
@@ -65,9 +68,12 @@ impl Pattern {
     /// The construct that neither engine takes, and its offset.
     pub fn new(pattern: &[u8], match_limit: usize) -> Result<Self, BuildError> {
         let node = parser::parse(pattern)?;
+        if node.is_everything() {
+            return Ok(Self(Engine::Everything));
+        }
         Ok(Self(match regular::regular(&node) {
             Some(node) => Engine::Linear(linear::compile(&node)?),
-            None => Engine::Backtracking(Backtracking::new(&node, match_limit)?),
+            None => Engine::Backtracking(Backtracking::new(&node, match_limit)?, necessary::of(&node)),
         }))
     }
 
@@ -78,7 +84,7 @@ impl Pattern {
 
     /// Whether matching takes time linear in the value's length, so that the step limit cannot be hit.
     pub const fn is_linear(&self) -> bool {
-        matches!(self.0, Engine::Linear(_))
+        !matches!(self.0, Engine::Backtracking(..))
     }
 
     /// Whether the pattern is found in the value.
@@ -87,8 +93,10 @@ impl Pattern {
     /// The step limit was reached.
     pub fn is_match(&self, value: &[u8]) -> Result<bool, MatchLimit> {
         match &self.0 {
+            Engine::Everything => Ok(true),
             Engine::Linear(regex) => Ok(regex.is_match(value)),
-            Engine::Backtracking(regex) => regex.is_match(value),
+            Engine::Backtracking(_, necessary) if !necessary.is_met(value) => Ok(false),
+            Engine::Backtracking(regex, _) => regex.is_match(value),
         }
     }
 
@@ -98,8 +106,13 @@ impl Pattern {
     /// The step limit was reached.
     pub fn find_at(&self, value: &[u8], from: usize, groups: &mut Groups) -> Result<bool, MatchLimit> {
         match &self.0 {
+            Engine::Everything => {
+                groups.0.clear();
+                groups.0.extend((from == 0).then_some(Some((0, value.len()))));
+                Ok(from == 0)
+            }
             Engine::Linear(regex) => Ok(find_linear(regex, value, from, groups)),
-            Engine::Backtracking(regex) => regex.find_at(value, from, groups),
+            Engine::Backtracking(regex, _) => regex.find_at(value, from, groups),
         }
     }
 }

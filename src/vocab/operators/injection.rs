@@ -12,6 +12,11 @@ mod tests;
 mod xss;
 
 use super::{BuildContext, BuildError, Captures, MatchLimit, Matcher};
+use crate::vocab::byte_set::ByteSet;
+use crate::vocab::necessary::Necessary;
+
+/// A value of these bytes alone is never an injection, see [`is_never_sql`].
+const WORD: ByteSet = ByteSet::of(b"_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
 
 #[derive(Debug)]
 struct Sqli;
@@ -24,7 +29,8 @@ struct Xss;
 /// The argument is ignored. TX.0 is the fingerprint, such as `s&1`.
 ///
 /// Example: `SecRule ARGS "@detectSQLi"`.
-pub(super) fn build_sqli(_: &[u8], _: &mut dyn BuildContext) -> Result<Box<dyn Matcher>, BuildError> {
+pub(super) fn build_sqli(_: &[u8], context: &mut dyn BuildContext) -> Result<Box<dyn Matcher>, BuildError> {
+    context.take_necessary(Necessary::byte_of(WORD.complement()));
     Ok(Box::new(Sqli))
 }
 
@@ -33,7 +39,8 @@ pub(super) fn build_sqli(_: &[u8], _: &mut dyn BuildContext) -> Result<Box<dyn M
 /// The argument is ignored. TX.0 is the whole value.
 ///
 /// Example: `SecRule ARGS "@detectXSS"`.
-pub(super) fn build_xss(_: &[u8], _: &mut dyn BuildContext) -> Result<Box<dyn Matcher>, BuildError> {
+pub(super) fn build_xss(_: &[u8], context: &mut dyn BuildContext) -> Result<Box<dyn Matcher>, BuildError> {
+    context.take_necessary(Necessary::byte_of(ByteSet::of(b"<=")));
     Ok(Box::new(Xss))
 }
 

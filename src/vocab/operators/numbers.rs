@@ -39,6 +39,10 @@ pub(super) fn lt(argument: &[u8], value: &[u8]) -> bool {
 }
 
 fn integer(text: &[u8]) -> i64 {
+    // Most numbers in rules and counters.
+    if let [digit @ b'0'..=b'9'] = text {
+        return i64::from(digit - b'0');
+    }
     let blanks = text.iter().take_while(|byte| matches!(byte, b' ' | b'\t'..=b'\r')).count();
     let (negative, digits) = match text.get(blanks..).unwrap_or_default() {
         [b'-', digits @ ..] => (true, digits),

@@ -2,6 +2,9 @@
 
 use memchr::memmem;
 
+/// Words up to this length are looked for byte by byte.
+const SHORT: usize = 32;
+
 /// Whether the value is the argument.
 ///
 /// Example: `SecRule REQUEST_METHOD "@streq POST"`.
@@ -35,5 +38,11 @@ pub(super) fn ends_with(argument: &[u8], value: &[u8]) -> bool {
 ///
 /// Example: `SecRule REQUEST_METHOD "!@within %{tx.allowed_methods}"`.
 pub(super) fn within(argument: &[u8], value: &[u8]) -> bool {
-    memmem::find(argument, value).is_some()
+    // A searcher costs more to build than a short word to look for.
+    match value {
+        [] => true,
+        [first, rest @ ..] if rest.len() < SHORT => memchr::memchr_iter(*first, argument)
+            .any(|at| argument.get(at + 1..).is_some_and(|text| text.starts_with(rest))),
+        _ => memmem::find(argument, value).is_some(),
+    }
 }

@@ -82,6 +82,17 @@ impl Node {
         }
     }
 
+    /// Whether this is `^.*$` or `\A.*\z`: it matches every value from end to end.
+    pub(super) fn is_everything(&self) -> bool {
+        let Self::Concat(nodes) = self else { return false };
+        let [Self::Assert(Assertion::Start), Self::Repeat(repeat), Self::Assert(Assertion::End)] = nodes.as_slice()
+        else {
+            return false;
+        };
+        let any = matches!(&*repeat.node, Self::Set(set) if *set == ByteSet::ALL);
+        any && repeat.min == 0 && repeat.max.is_none()
+    }
+
     /// Whether there is a numbered group inside.
     pub(super) fn has_captures(&self) -> bool {
         match self {

@@ -1,0 +1,310 @@
+//! Runs the values of a request through the prefilter, so that rules which cannot match are passed over.
+//!
+//! Values that are known from the start are looked at once, for the rules of both request phases; those of the body when
+//! it has been read. What is found is only which rules have to be evaluated: evaluation itself, in order and with all
+//! its effects, is that of the plain path.
+
+mod plan;
+
+use super::transaction::Transaction;
+use super::{Path, values};
+use crate::model::Phase;
+use crate::ruleset::index::RuleIndex;
+use crate::ruleset::prefilter::signature::Signature;
+use crate::ruleset::prefilter::{Entry, NodeIndex, Prefilter, Source, insert, members};
+use crate::ruleset::rule::{Link, Operator, Selector};
+use crate::vocab::operators::MatchLimit;
+use crate::vocab::transformations::TRANSFORMATIONS;
+use plan::{Plan, Plans};
+
+/// The signature bit that tells of upper case letters; see `compile::prefilter`.
+const UPPER: Signature = 1;
+
+/// What the prefilter keeps from value to value and from request to request.
+#[derive(Default, Debug)]
+pub(crate) struct Sieve {
+    plans: Plans,
+    /// The phase that `todo` is about; `None` before any value has been looked at.
+    chosen: Option<Phase>,
+    /// A bit for the place of each rule of the phase that has to be evaluated.
+    todo: Vec<u64>,
+    /// Entries that have been looked for in all values of the phase at hand.
+    looked_for: Vec<u64>,
+    /// Entries that a value was found for.
+    found: Vec<u64>,
+    /// The value at hand and what transformations made of it.
+    forms: Vec<Form>,
+    /// Buffers for forms.
+    buffers: Vec<Vec<u8>>,
+    /// Nodes whose children are to be visited with a form.
+    pending: Vec<(NodeIndex, usize)>,
+    /// Entries that may match the form at hand.
+    candidates: Vec<u64>,
+    fulfilled: [Vec<u64>; 2],
+    lower: Vec<u8>,
+}
+
+/// A form of the value at hand.
+#[derive(Default, Debug)]
+struct Form {
+    /// The buffer that holds it; `None` for the value itself.
+    buffer: Option<usize>,
+    signature: Signature,
+    /// The entries that look at it; of no meaning until there is any.
+    entries: Vec<u64>,
+    any: bool,
+}
+
+impl Sieve {
+    /// Forgets the request before.
+    pub(crate) fn reset(&mut self, prefilter: &Prefilter) {
+        self.chosen = None;
+        zero(&mut self.found, prefilter.words);
+    }
+
+    /// Works out which rules of a phase are to be evaluated.
+    fn choose(&mut self, prefilter: &Prefilter, phase: Phase) {
+        self.chosen = Some(phase);
+        let Some(parts) = prefilter.phases.get(phase.index()) else { return };
+        self.todo.clone_from(&parts.uncovered);
+        let words = parts.entries.iter().zip(&self.looked_for).zip(&self.found);
+        let open = words.map(|((entries, looked_for), found)| entries & (!looked_for | found));
+        for entry in members(open).filter_map(|place| prefilter.entries.get(place)) {
+            insert(&mut self.todo, entry.place);
+        }
+    }
+
+    /// The first place to be evaluated from a place on.
+    fn next(&self, place: usize) -> Option<usize> {
+        let mut word = place / 64;
+        let mut bits = self.todo.get(word)? & (u64::MAX << (place % 64));
+        while bits == 0 {
+            word += 1;
+            bits = *self.todo.get(word)?;
+        }
+        Some(word * 64 + bits.trailing_zeros() as usize)
+    }
+}
+
+fn zero(words: &mut Vec<u64>, count: usize) {
+    words.clear();
+    words.resize(count, 0);
+}
+
+impl<'a> Transaction<'a> {
+    /// The next rule of a phase to be evaluated, at `place` in the phase's list or behind it, which is moved on.
+    ///
+    /// Values are looked at before the first rule that starts a look; from there on only rules that may match are given
+    /// out. All others in between cannot, and so change nothing.
+    pub(crate) fn next_rule(&mut self, list: &[RuleIndex], phase: Phase, place: &mut usize) -> Option<RuleIndex> {
+        if self.path == Path::Plain || phase > Phase::RequestBody {
+            *place += 1;
+            return list.get(*place - 1).copied();
+        }
+        if self.work.sieve.chosen != Some(phase) {
+            let next = *list.get(*place)?;
+            if !self.rules.prefilter.starts.contains(next) {
+                *place += 1;
+                return Some(next);
+            }
+            self.look(phase);
+        }
+        let next = self.work.sieve.next(*place)?;
+        *place = next + 1;
+        list.get(next).copied()
+    }
+
+    /// Looks at all values known by now that have not been looked at.
+    fn look(&mut self, phase: Phase) {
+        let mut sieve = std::mem::take(&mut self.work.sieve);
+        let prefilter = &self.rules.prefilter;
+        let late = phase == Phase::RequestBody;
+        sieve.plans.choose(prefilter, self.matching_guards());
+        if sieve.chosen.is_some() {
+            sieve.looked_for.iter_mut().zip(sieve.plans.live()).for_each(|(word, live)| *word &= live);
+        } else {
+            sieve.looked_for.clear();
+            sieve.looked_for.extend_from_slice(sieve.plans.live());
+        }
+        for source in &prefilter.sources {
+            if source.late && late || !source.late && sieve.chosen.is_none() {
+                self.look_at_source(&mut sieve, source);
+            }
+        }
+        sieve.choose(prefilter, phase);
+        self.work.sieve = sieve;
+    }
+
+    /// The guards that skip their rules as things are, one bit each.
+    fn matching_guards(&self) -> u64 {
+        let mut bits = 0;
+        for (bit, rule) in self.rules.prefilter.guards.iter().enumerate() {
+            if self.rules.rule(*rule).is_some_and(|rule| rule.links.iter().all(|link| self.guard_matches(link))) {
+                bits |= 1 << bit;
+            }
+        }
+        bits
+    }
+
+    fn guard_matches(&self, link: &Link) -> bool {
+        let Operator::Compare { compare, argument } = &link.operator else { return false };
+        let argument = argument.as_literal().unwrap_or_default();
+        link.targets.iter().any(|target| match target.selector {
+            Selector::Tx(slot) => self.state.tx.get(slot).is_some_and(|value| compare(argument, value) != link.negated),
+            _ => false,
+        })
+    }
+
+    fn look_at_source(&mut self, sieve: &mut Sieve, source: &Source) {
+        let (request, input) = (self.request, self.input);
+        values::of_request(source.variable, &source.selector, (request, input), &mut |key, value| {
+            self.look_at_value(sieve, source.root_of(key), value);
+        });
+    }
+
+    fn look_at_value(&mut self, sieve: &mut Sieve, root: NodeIndex, value: &[u8]) {
+        let count = self.transform(sieve, root, value);
+        for index in 0..count {
+            let Sieve { forms, buffers, candidates, .. } = &mut *sieve;
+            let Some(form) = forms.get(index).filter(|form| form.any) else { continue };
+            let length = form.text(value, buffers).len();
+            candidates.clear();
+            let long = self.rules.prefilter.of_length(length);
+            candidates.extend(form.entries.iter().zip(long).map(|(entries, long)| entries & long));
+            if candidates.iter().any(|word| *word != 0) && self.spend(length) {
+                self.look_at_form(sieve, index, value);
+            }
+        }
+    }
+
+    /// Makes all forms of a value that any live entry looks at. Returns how many there are.
+    fn transform(&mut self, sieve: &mut Sieve, root: NodeIndex, value: &[u8]) -> usize {
+        let prefilter = &self.rules.prefilter;
+        let Sieve { plans, forms, buffers, pending, .. } = sieve;
+        let (mut used, mut count) = (0, 0);
+        push_form(forms, &mut count, None, prefilter.signatures.of(value));
+        pending.clear();
+        pending.push((root, 0));
+        while let Some((node, place)) = pending.pop() {
+            let Some(form) = forms.get_mut(place) else { break };
+            let plan = plans.plan(prefilter, node, form.signature);
+            form.add(plan);
+            for child in &plan.acting {
+                let Some(next) = prefilter.node(*child) else { continue };
+                if buffers.len() == used {
+                    buffers.push(Vec::new());
+                }
+                let mut out = buffers.get_mut(used).map(std::mem::take).unwrap_or_default();
+                out.clear();
+                let Some(form) = forms.get(place) else { break };
+                let text = form.text(value, buffers);
+                let acts = text.len() >= next.least && self.spend(text.len());
+                let apply = TRANSFORMATIONS.get(next.transformation).filter(|_| acts).map(|entry| entry.apply);
+                let changed = apply.is_some_and(|apply| apply(text, &mut out, &self.rules.transformation_context));
+                let signature = if changed { prefilter.signatures.of(&out) } else { form.signature };
+                let is = |known: &Form| known.signature == signature && known.text(value, buffers) == out;
+                let known = if changed { forms.iter().take(count).position(is) } else { Some(place) };
+                if let Some(buffer) = buffers.get_mut(used) {
+                    *buffer = out;
+                }
+                if known.is_none() {
+                    push_form(forms, &mut count, Some(used), signature);
+                    used += 1;
+                }
+                if acts {
+                    pending.push((*child, known.unwrap_or(count - 1)));
+                }
+            }
+        }
+        count
+    }
+
+    /// Runs the candidates' operators on a form, as far as its literals leave any.
+    fn look_at_form(&mut self, sieve: &mut Sieve, index: usize, value: &[u8]) {
+        let prefilter = &self.rules.prefilter;
+        let Sieve { forms, buffers, candidates, fulfilled, found, lower, .. } = sieve;
+        let Some(form) = forms.get(index) else { return };
+        let text = form.text(value, buffers);
+        keep_fulfilled(prefilter, text, candidates, fulfilled);
+        let mut is_lower = false;
+        for word in 0..candidates.len() {
+            let known = found.get(word).copied().unwrap_or_default();
+            let mut bits = candidates.get(word).copied().unwrap_or_default() & !known;
+            while bits != 0 {
+                let place = word * 64 + bits.trailing_zeros() as usize;
+                bits &= bits - 1;
+                let Some(entry) = prefilter.entries.get(place) else { continue };
+                if entry.lower && form.signature & UPPER != 0 && !is_lower {
+                    lower.clear();
+                    lower.extend(text.iter().map(u8::to_ascii_lowercase));
+                    is_lower = true;
+                }
+                let lower = if form.signature & UPPER != 0 { lower.as_slice() } else { text };
+                if entry.as_is && self.confirm(entry, text) || entry.lower && self.confirm(entry, lower) {
+                    insert(found, place);
+                }
+            }
+        }
+    }
+
+    /// Whether the rule of the entry may match this text; what cannot be said counts as yes.
+    fn confirm(&mut self, entry: &Entry, text: &[u8]) -> bool {
+        let Some(link) = self.rules.rule(entry.rule).and_then(|rule| rule.links.first()) else { return true };
+        if !self.spend(text.len() + 1) {
+            return true;
+        }
+        let matched = match &link.operator {
+            Operator::Prepared(matcher) => matcher.is_match(text, None),
+            Operator::Compare { compare, argument } => Ok(compare(argument.as_literal().unwrap_or_default(), text)),
+            Operator::Always | Operator::Never | Operator::PreparedLate { .. } => Err(MatchLimit),
+        };
+        !matched.is_ok_and(|matched| matched == link.negated)
+    }
+}
+
+/// Leaves those candidates of whose clauses each is fulfilled.
+fn keep_fulfilled(prefilter: &Prefilter, text: &[u8], candidates: &mut [u64], fulfilled: &mut [Vec<u64>; 2]) {
+    let [first, second] = &prefilter.with_clause;
+    if candidates.iter().zip(first).all(|(word, with)| word & with == 0) {
+        return;
+    }
+    fulfilled.iter_mut().for_each(|words| zero(words, prefilter.words));
+    prefilter.literals.scan(text, fulfilled);
+    let [found_first, found_second] = &*fulfilled;
+    let clauses = first.iter().zip(second).zip(found_first.iter().zip(found_second));
+    for (word, ((first, second), (found_first, found_second))) in candidates.iter_mut().zip(clauses) {
+        *word &= (found_first | !first) & (found_second | !second);
+    }
+}
+
+/// Adds a form, in the memory of an older one where there is some.
+fn push_form(forms: &mut Vec<Form>, count: &mut usize, buffer: Option<usize>, signature: Signature) {
+    if forms.len() == *count {
+        forms.push(Form::default());
+    }
+    if let Some(form) = forms.get_mut(*count) {
+        form.buffer = buffer;
+        form.signature = signature;
+        form.any = false;
+        *count += 1;
+    }
+}
+
+impl Form {
+    /// Adds those who look at it.
+    fn add(&mut self, plan: &Plan) {
+        if !plan.any {
+            return;
+        }
+        if self.any {
+            self.entries.iter_mut().zip(&plan.entries).for_each(|(word, more)| *word |= more);
+        } else {
+            self.entries.clone_from(&plan.entries);
+            self.any = true;
+        }
+    }
+
+    fn text<'t>(&self, value: &'t [u8], buffers: &'t [Vec<u8>]) -> &'t [u8] {
+        self.buffer.map_or(value, |buffer| buffers.get(buffer).map_or(&[], Vec::as_slice))
+    }
+}
