@@ -6,7 +6,7 @@ MINUTES ?= 2
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help run test crs e2e conformance conformance-blocking conformance-envoy conformance-traefik differential reference test-table fuzz bench clean
+.PHONY: help run test crs e2e conformance conformance-blocking conformance-envoy conformance-traefik differential prefilter reference test-table fuzz bench clean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-22s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,6 +38,9 @@ conformance-envoy: ## The CRS regression tests through a real Envoy
 
 conformance-traefik: ## The CRS regression tests through a real Traefik
 	@$(PYTHON) tests/gate.py conformance-traefik
+
+prefilter: ## The fast path against the plain one (ARGS='MUTATIONS SEED')
+	$(CARGO) test --locked --release --test prefilter -- $(ARGS)
 
 reference: ## @detectSQLi and @detectXSS against the C library on 1.5 M values (ARGS='--seed N')
 	$(CARGO) test --locked --no-default-features --features reference --test libinjection -- $(ARGS)

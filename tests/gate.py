@@ -109,6 +109,8 @@ def suites():
         listed.append(Suite("benches", cargo("test", "--bench", "evaluate"), 15, by_exit_code))
     listed += [
         Suite("conformance", cargo("test", "--test", "conformance"), 20, by_last_line),
+        # With optimisation: hundreds of thousands of requests, each through both paths.
+        Suite("prefilter", cargo("test", "--release", "--test", "prefilter"), 40, by_last_line),
         # Every test at every setting; the suite `test` has run a sample.
         Suite("blocking", cargo("test", "--test", "it", "blocking::", "--", "--show-output"), 30, by_cargo_test,
               env={"PORTCULLIS_FULL": "1"}),
@@ -118,7 +120,7 @@ def suites():
         Suite("differential", cargo("test", "--features", "reference", "--test", "differential", "--", "--sample"), 20,
               by_last_line, prepare=get_libmodsecurity),
         # Left out of plain `cargo test`, so also out of `--all-targets`.
-        Suite("clippy-e2e", cargo("clippy", "--test", "e2e", "--test", "doors", "--", "-D", "warnings"), 10, by_exit_code),
+        Suite("clippy-e2e", cargo("clippy", "--test", "e2e", "--test", "doors", "--test", "prefilter", "--", "-D", "warnings"), 10, by_exit_code),
         Suite("e2e", cargo("test", "--test", "e2e"), 20, by_last_line, prepare=get_proxies),
         Suite("conformance-envoy", cargo("test", "--test", "doors", "--", "envoy"), 20, by_last_line, prepare=get_proxies),
         Suite("conformance-traefik", cargo("test", "--test", "doors", "--", "traefik"), 20, by_last_line,

@@ -70,6 +70,7 @@ ROWS = [
     Row("differential, CRS 4.28.0", "differential", "differential 4.28.0", needs="a program"),
     Row("differential, CRS 3.3.10", "differential", "differential 3.3.10", needs="a program"),
     Row("libinjection, against the C library", "libinjection", "libinjection", needs="a program"),
+    Row("the prefilter against the plain path", "prefilter", "prefilter", needs="crs"),
     Row("real proxies", "e2e", "e2e", needs="a program"),
     Row("unit tests", "test"),
     Row("integration tests", "test"),
