@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::{Ours, c, corpus};
 
 /// The best of so many rounds counts: what disturbs a round only makes it slower.
-const ROUNDS: usize = 15;
+const ROUNDS: usize = 50;
 
 pub(crate) fn run(ours: &Ours) {
     if cfg!(debug_assertions) {

@@ -2,7 +2,7 @@
 //!
 //! They answer as the C library does at commit 85e252a of February 2025, verdict and fingerprint alike: its test data is
 //! replayed by `injection/tests.rs`. The C library that distributions ship (3.9.2, in ModSecurity) is older; what it
-//! answers otherwise is listed and checked by `tests/reference/libinjection.rs`, which compares the two on millions of
+//! answers otherwise is listed and checked by `tests/libinjection`, which compares the two on millions of
 //! values.
 
 mod scan;

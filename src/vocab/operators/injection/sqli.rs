@@ -13,7 +13,7 @@ mod lexicon;
 pub(super) mod tests;
 mod token;
 
-use fold::{Folded, MAX_TOKENS};
+use fold::{Folder, MAX_TOKENS};
 use lexer::{Dialect, Lexer};
 use token::{Kind, Token};
 
@@ -63,16 +63,15 @@ fn in_either_dialect(value: &[u8], inside: Option<u8>) -> Option<Fingerprint> {
 
 /// The answer for one reading, and whether it depends on the dialect.
 fn read(value: &[u8], inside: Option<u8>, dialect: Dialect) -> (Option<Fingerprint>, bool) {
-    let mut lexer = Lexer::new(value, inside, dialect);
-    let mut folded = fold::fold(&mut lexer);
-    end_with_comment(&mut folded);
-    (judge(value, folded.tokens(), lexer.tokens()), lexer.depends_on_dialect())
+    let mut folder = Folder::new(Lexer::new(value, inside, dialect));
+    end_with_comment(&mut folder);
+    (judge(value, folder.tokens(), folder.lexer().tokens()), folder.lexer().depends_on_dialect())
 }
 
 /// A lone backquote at the end hides what follows from MySQL, so that it counts as a comment.
-fn end_with_comment(folded: &mut Folded<'_>) {
-    if folded.tokens().len() > 2
-        && let Some(last) = folded.last_mut()
+fn end_with_comment(folder: &mut Folder<'_>) {
+    if folder.tokens().len() > 2
+        && let Some(last) = folder.last_mut()
         && (last.kind, last.open, last.close) == (Kind::Bareword, Some(b'`'), None)
         && last.text.is_empty()
     {

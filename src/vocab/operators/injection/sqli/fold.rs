@@ -12,35 +12,12 @@ use super::token::{Kind, Token};
 /// How many tokens make a fingerprint.
 pub(super) const MAX_TOKENS: usize = 5;
 
-/// The tokens that are left of a value.
-pub(super) struct Folded<'a> {
-    tokens: [Token<'a>; SLOTS],
-    len: usize,
-}
-
 /// Five tokens, one more to see how the fifth is meant, and room behind them for a look at three from the sixth on.
 const SLOTS: usize = 8;
 
-impl<'a> Folded<'a> {
-    /// The tokens, five at most but for an evil one at the end.
-    pub(super) fn tokens(&self) -> &[Token<'a>] {
-        self.tokens.get(..self.len).unwrap_or_default()
-    }
-
-    /// The last token, to change.
-    pub(super) fn last_mut(&mut self) -> Option<&mut Token<'a>> {
-        self.tokens.get_mut(..self.len)?.last_mut()
-    }
-}
-
-/// Reads all tokens that are needed and folds them.
-pub(super) fn fold<'a>(lexer: &mut Lexer<'a>) -> Folded<'a> {
-    let folder = Folder { lexer, tokens: [Token::EMPTY; SLOTS], end: 0, mark: 0, more: true, comment: None };
-    folder.run()
-}
-
-struct Folder<'a, 'l> {
-    lexer: &'l mut Lexer<'a>,
+/// Reads as many tokens as are needed and folds them.
+pub(super) struct Folder<'a> {
+    lexer: Lexer<'a>,
     tokens: [Token<'a>; SLOTS],
     /// Where the next token goes.
     end: usize,
@@ -77,11 +54,32 @@ const FUNCTIONS_TOO: &[&[u8]] = &[
     b"USER_NAME",
 ];
 
-impl<'a> Folder<'a, '_> {
-    fn run(mut self) -> Folded<'a> {
-        if !self.first_token() {
-            return Folded { tokens: self.tokens, len: 0 };
+impl<'a> Folder<'a> {
+    /// Folds what the lexer reads.
+    pub(super) fn new(lexer: Lexer<'a>) -> Self {
+        let mut folder = Self { lexer, tokens: [Token::EMPTY; SLOTS], end: 0, mark: 0, more: true, comment: None };
+        if folder.first_token() {
+            folder.run();
         }
+        folder
+    }
+
+    /// What reads the tokens.
+    pub(super) const fn lexer(&self) -> &Lexer<'a> {
+        &self.lexer
+    }
+
+    /// The tokens that are left, five at most but for an evil one at the end.
+    pub(super) fn tokens(&self) -> &[Token<'a>] {
+        self.tokens.get(..self.end).unwrap_or_default()
+    }
+
+    /// The last of them, to change.
+    pub(super) fn last_mut(&mut self) -> Option<&mut Token<'a>> {
+        self.tokens.get_mut(..self.end)?.last_mut()
+    }
+
+    fn run(&mut self) {
         loop {
             self.fold_five();
             if !self.more || self.mark >= MAX_TOKENS {
@@ -90,7 +88,10 @@ impl<'a> Folder<'a, '_> {
             match self.look() {
                 Next::Again => {}
                 Next::Move => self.mark += 1,
-                Next::Stop => return Folded { tokens: self.tokens, len: self.mark + 2 },
+                Next::Stop => {
+                    self.end = self.mark + 2;
+                    return;
+                }
             }
         }
     }
@@ -99,8 +100,7 @@ impl<'a> Folder<'a, '_> {
     fn first_token(&mut self) -> bool {
         while let Some(token) = self.lexer.next_token() {
             if !matches!(token.kind, Kind::Comment | Kind::OpenParen | Kind::Type) && !token.is_unary() {
-                self.replace(0, token);
-                self.end = 1;
+                self.push(token);
                 return true;
             }
         }
@@ -108,13 +108,11 @@ impl<'a> Folder<'a, '_> {
     }
 
     /// A comment at the end counts where there is room for it.
-    fn finish(mut self) -> Folded<'a> {
+    fn finish(&mut self) {
         if let (Some(comment), true) = (self.comment, self.end < MAX_TOKENS) {
-            self.mark = self.end;
-            self.replace(0, comment);
-            self.end += 1;
+            self.push(comment);
         }
-        Folded { tokens: self.tokens, len: self.end.min(MAX_TOKENS) }
+        self.end = self.end.min(MAX_TOKENS);
     }
 
     fn look(&mut self) -> Next {
@@ -126,24 +124,35 @@ impl<'a> Folder<'a, '_> {
         }
     }
 
-    /// Reads until there are so many tokens from the mark on; whether there are.
+    /// Reads until there are so many tokens from the mark on; whether there are. Mostly they are there already.
     fn fill(&mut self, count: usize) -> bool {
-        while self.more && self.end <= MAX_TOKENS && self.end < self.mark + count {
+        let wanted = self.mark + count;
+        self.end >= wanted || self.read_up_to(wanted)
+    }
+
+    fn read_up_to(&mut self, wanted: usize) -> bool {
+        while self.more && self.end <= MAX_TOKENS && self.end < wanted {
             match self.lexer.next_token() {
                 Some(token) if token.kind == Kind::Comment => self.comment = Some(token),
                 Some(token) => {
                     self.comment = None;
-                    self.replace(self.end - self.mark, token);
-                    self.end += 1;
+                    self.push(token);
                 }
                 None => self.more = false,
             }
         }
-        self.end >= self.mark + count
+        self.end >= wanted
     }
 
-    fn at(&self, ahead: usize) -> Token<'a> {
-        self.tokens.get(self.mark + ahead).copied().unwrap_or(Token::EMPTY)
+    fn push(&mut self, token: Token<'a>) {
+        if let Some(slot) = self.tokens.get_mut(self.end) {
+            *slot = token;
+            self.end += 1;
+        }
+    }
+
+    fn at(&self, ahead: usize) -> &Token<'a> {
+        self.tokens.get(self.mark + ahead).unwrap_or(&Token::EMPTY)
     }
 
     fn replace(&mut self, ahead: usize, token: Token<'a>) {
@@ -154,7 +163,7 @@ impl<'a> Folder<'a, '_> {
 
     /// Changes what a token counts as; looks again.
     fn count_as(&mut self, ahead: usize, kind: Kind) -> Next {
-        self.replace(ahead, Token { kind, ..self.at(ahead) });
+        self.replace(ahead, Token { kind, ..*self.at(ahead) });
         Next::Again
     }
 
@@ -183,12 +192,10 @@ impl<'a> Folder<'a, '_> {
                     | (Bareword, CloseParen, Operator, OpenParen, Bareword)
             );
         if folds {
-            let sixth = *sixth;
-            let has_sixth = self.end > MAX_TOKENS;
+            let sixth = (self.end > MAX_TOKENS).then_some(*sixth);
             self.fold(self.end - 1, 0);
-            if has_sixth {
-                self.replace(1, sixth);
-                self.end = 2;
+            if let Some(sixth) = sixth {
+                self.push(sixth);
             }
         }
     }
@@ -207,18 +214,19 @@ impl<'a> Folder<'a, '_> {
             && right.kind.ends_phrase()
             && let Some((kind, text)) = lexicon::phrase(left.text, right.text)
         {
-            self.replace(0, Token { kind, text, ..left });
+            self.replace(0, Token { kind, text, ..*left });
             return self.fold(1, self.mark.saturating_sub(1));
         }
-        self.reinterpret(left, right)
+        self.reinterpret()
     }
 
     /// What a token means before another one.
-    fn reinterpret(&mut self, left: Token<'a>, right: Token<'a>) -> Next {
+    fn reinterpret(&mut self) -> Next {
         use Kind::{
             Backslash, Bareword, CloseBrace, CloseParen, Collate, Function, Keyword, Number, OpenBrace, OpenParen,
             Operator, Semicolon, Statement, String, Type, Variable,
         };
+        let (left, right) = (self.at(0), self.at(1));
         match (left.kind, right.kind) {
             // Transact-SQL has a statement IF.
             (Semicolon, Function) if right.text.get(..2).is_some_and(|text| text.eq_ignore_ascii_case(b"IF")) => {
@@ -233,7 +241,7 @@ impl<'a> Folder<'a, '_> {
                 }
                 Next::Move
             }
-            (Type, Bareword | Number | Type | OpenParen | Function | Variable | String) => self.drop_left(right),
+            (Type, Bareword | Number | Type | OpenParen | Function | Variable | String) => self.drop_left(),
             // There are too many collations to list; a name with `_` is taken for one.
             (Collate, Bareword) => {
                 if right.text.iter().take_while(|byte| **byte != 0).any(|byte| *byte == b'_') {
@@ -247,7 +255,7 @@ impl<'a> Folder<'a, '_> {
                 self.count_as(0, Number);
                 self.fold(0, 0)
             }
-            (Backslash, _) => self.drop_left(right),
+            (Backslash, _) => self.drop_left(),
             (OpenParen, OpenParen) | (CloseParen, CloseParen) => self.fold(1, 0),
             // MySQL reads ``{``.``.id}`` as a column, which nobody writes; `{name expression}` is the expression.
             (OpenBrace, Bareword) if right.text.is_empty() => {
@@ -260,14 +268,14 @@ impl<'a> Folder<'a, '_> {
         }
     }
 
-    fn drop_left(&mut self, right: Token<'a>) -> Next {
-        self.replace(0, right);
+    fn drop_left(&mut self) -> Next {
+        self.replace(0, *self.at(1));
         self.fold(1, 0)
     }
 
     /// Drops the token in the middle, which is a sign or a dot.
-    fn drop_middle(&mut self, right: Token<'a>, dropped: usize) -> Next {
-        self.replace(1, right);
+    fn drop_middle(&mut self, dropped: usize) -> Next {
+        self.replace(1, *self.at(2));
         self.fold(dropped, 0)
     }
 
@@ -284,17 +292,17 @@ impl<'a> Folder<'a, '_> {
             (Variable, Operator, Variable) => self.fold(2, 0),
             (Bareword | Number | Variable | String, Operator, Type) if middle.text == b"::" => self.fold(2, 0),
             (Bareword | Number | Variable | String, Comma, Bareword | Number | Variable | String) => self.fold(2, 0),
-            (Expression | Group | Comma, Operator, OpenParen) if middle.is_unary() => self.drop_middle(right, 1),
+            (Expression | Group | Comma, Operator, OpenParen) if middle.is_unary() => self.drop_middle(1),
             (Keyword | Expression | Group, Operator, Bareword | Number | Variable | String | Function)
                 if middle.is_unary() =>
             {
-                self.drop_middle(right, 1)
+                self.drop_middle(1)
             }
             // `1, -1` is `1`: the comma and what follows it go as well.
-            (Comma, Operator, Bareword | Number | Variable | String) if middle.is_unary() => self.drop_middle(right, 3),
-            (Comma, Operator, Function) if middle.is_unary() => self.drop_middle(right, 1),
+            (Comma, Operator, Bareword | Number | Variable | String) if middle.is_unary() => self.drop_middle(3),
+            (Comma, Operator, Function) if middle.is_unary() => self.drop_middle(1),
             (Bareword, Dot, Bareword) => self.fold(2, 0),
-            (Expression, Dot, Bareword) => self.drop_middle(right, 1),
+            (Expression, Dot, Bareword) => self.drop_middle(1),
             // With an argument USER is no function.
             (Function, OpenParen, kind) if kind != CloseParen && left.is(b"USER") => {
                 self.count_as(0, Bareword);

@@ -33,6 +33,9 @@ pub(super) struct Lexer<'a> {
 /// What ends a word.
 static WORD_END: ByteTable = ByteTable::of(b" []{}<>:\\?=@!#~+-*/&|^%(),';\t\n\x0b\x0c\r\"\xa0\0");
 
+/// What may end a word: besides those, what may stand between a word and a name.
+static WORD_STOP: ByteTable = ByteTable::of(b".` []{}<>:\\?=@!#~+-*/&|^%(),';\t\n\x0b\x0c\r\"\xa0\0");
+
 /// What ends the name of a variable.
 static VARIABLE_END: ByteTable = ByteTable::of(b" <>:\\?=@!#~+-*/&|^%(),';\t\n\x0b\x0c\r'`\"\0");
 
@@ -200,29 +203,31 @@ impl<'a> Lexer<'a> {
         // a dot would read a long word again and again.
         let start = self.at;
         let beginning = scan::part(self.input, start..start + Token::MAX_TEXT);
-        for (len, byte) in beginning.iter().enumerate() {
-            if WORD_END.contains(*byte) {
-                return self.whole_word(len);
-            }
-            if let Some(kind) = self.word_before(beginning, len, *byte) {
-                return self.ahead(kind, len);
+        let mut len = 0;
+        loop {
+            len = scan::skip_until(beginning, len, &WORD_STOP);
+            match beginning.get(len) {
+                Some(b'.' | b'`') => {
+                    if let Some(kind) = Self::word_before(scan::part(beginning, 0..len)) {
+                        return self.ahead(kind, len);
+                    }
+                    len += 1;
+                }
+                Some(_) => return self.whole_word(len),
+                None => break,
             }
         }
-        let end = scan::skip_until(self.input, start + beginning.len(), &WORD_END);
+        let end = scan::skip_until(self.input, start + len, &WORD_END);
         self.whole_word(end - start)
     }
 
     /// `SELECT.1` and ``SELECT`a` `` begin with a word; a name such as `db.table` does not.
-    fn word_before(&self, beginning: &[u8], len: usize, byte: u8) -> Option<Kind> {
-        if !matches!(byte, b'.' | b'`') {
-            return None;
-        }
-        lexicon::word(scan::part(beginning, 0..len)).filter(|kind| *kind != Kind::Bareword)
+    fn word_before(text: &[u8]) -> Option<Kind> {
+        lexicon::word(text).filter(|kind| *kind != Kind::Bareword)
     }
 
     fn whole_word(&mut self, len: usize) -> Token<'a> {
         let mut token = self.ahead(Kind::Bareword, len);
-        scan::steps::add(token.text.len());
         if len <= Token::MAX_TEXT {
             token.kind = lexicon::word(token.text).unwrap_or(Kind::Bareword);
         }

@@ -2,7 +2,7 @@
 
 use super::lexer::{Dialect, Lexer};
 use super::token::{Kind, Token};
-use super::{fold, lexicon};
+use super::{Folder, lexicon};
 
 /// A line a token.
 pub(in super::super) fn print_tokens(input: &[u8]) -> Vec<u8> {
@@ -16,9 +16,9 @@ pub(in super::super) fn print_tokens(input: &[u8]) -> Vec<u8> {
 
 /// A line a token that folding leaves.
 pub(in super::super) fn print_folded(input: &[u8]) -> Vec<u8> {
-    let folded = fold::fold(&mut Lexer::new(input, None, Dialect::Ansi));
+    let folder = Folder::new(Lexer::new(input, None, Dialect::Ansi));
     let mut lines = Vec::new();
-    for token in folded.tokens() {
+    for token in folder.tokens() {
         print(&mut lines, input, token);
     }
     lines

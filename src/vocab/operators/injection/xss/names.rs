@@ -73,7 +73,7 @@ fn is_below(name: &[u8], upper: &[u8]) -> bool {
     name.iter().map(u8::to_ascii_uppercase).lt(upper.iter().copied())
 }
 
-/// Events, sorted. Of those that begin alike only the shortest is listed, since that is all that is compared; so the
+/// Events, sorted; the list is libinjection's (BSD-3-Clause, see `../data/COPYING`). Of those that begin alike only the shortest is listed, since that is all that is compared; so the
 /// nearest that does not come after a name is the only one that it can begin with.
 #[rustfmt::skip]
 pub(super) const EVENTS: &[&str] = &[
