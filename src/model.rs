@@ -225,6 +225,14 @@ impl Verdict {
         matches!(self, Self::Allow)
     }
 
+    /// The status it answers with; `None` where the request may pass.
+    pub const fn status(&self) -> Option<u16> {
+        match self {
+            Self::Allow => None,
+            Self::Deny { status, .. } | Self::Redirect { status, .. } => Some(*status),
+        }
+    }
+
     /// `allow`, `deny` or `redirect`, as written to logs and metrics.
     pub const fn name(&self) -> &'static str {
         match self {

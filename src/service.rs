@@ -140,6 +140,14 @@ pub enum Answer {
 }
 
 impl Answer {
+    /// The status of a refusal by rules or policy.
+    pub const fn status(&self) -> Option<u16> {
+        match self {
+            Self::Allow | Self::Failure { .. } => None,
+            Self::Deny { status, .. } | Self::Redirect { status, .. } => Some(*status),
+        }
+    }
+
     /// The name in logs: `allow`, `deny`, `redirect`, `error`.
     pub const fn name(&self) -> &'static str {
         match self {
@@ -282,7 +290,7 @@ impl Service {
     pub fn decide(&self, call: &Call<'_>) -> Decision {
         let snapshot = self.snapshot.load();
         let Some(active) = snapshot.policy(call.policy) else {
-            return self.fail(call.policy, FailureKind::UnknownPolicy);
+            return self.failed(Some(call), call.policy, FailureKind::UnknownPolicy);
         };
         let now_micros = now_micros();
         let request_id = self.parts.ids.next(now_micros);
@@ -297,12 +305,21 @@ impl Service {
     }
 
     /// A decision for a call that could not be turned into a request, or that was shed: the failure policy's answer.
-    /// Counts the failure.
+    /// Counts the failure, and writes it to the audit log with what little is known.
     pub fn fail(&self, policy: Option<&str>, kind: FailureKind) -> Decision {
+        self.failed(None, policy, kind)
+    }
+
+    fn failed(&self, call: Option<&Call<'_>>, policy: Option<&str>, kind: FailureKind) -> Decision {
         let snapshot = self.snapshot.load();
-        let request_id = self.parts.ids.next(now_micros());
+        let now_micros = now_micros();
+        let request_id = self.parts.ids.next(now_micros);
         let decision = match snapshot.policy(policy).or_else(|| snapshot.policy(None)) {
-            Some(active) => active.decision(Judged::Failed(kind), request_id),
+            Some(active) => {
+                let decision = active.decision(Judged::Failed(kind), request_id);
+                active.record(call, &decision, now_micros, &self.parts.server_id);
+                decision
+            }
             None => Decision::closed(kind, request_id),
         };
         self.count_failure(&decision);
@@ -410,14 +427,20 @@ impl Active {
         Fresh(Arc::new(outcome), began.elapsed())
     }
 
-    /// Counts a decision and writes it to the audit log, if it is to stand there.
+    /// Counts a decision and writes it to the audit log.
     fn note(&self, call: &Call<'_>, decision: &Decision, now_micros: i64, server_id: &str) {
         self.metrics.decided(call.door, &call.request, decision, self.policy.body.limit);
         if let Some(outcome) = &decision.outcome {
             self.body_warnings.look(&self.name, call.door, outcome);
         }
+        self.record(Some(call), decision, now_micros, server_id);
+    }
+
+    /// Writes a decision to the audit log, if it is to stand there.
+    fn record(&self, call: Option<&Call<'_>>, decision: &Decision, now_micros: i64, server_id: &str) {
         let Some(writer) = &self.audit else { return };
-        if !audit::wanted(self.policy.audit.when, decision) {
+        let statuses = self.set.rules.settings().audit_relevant_status.as_ref();
+        if !audit::wanted(self.policy.audit.when, decision, statuses) {
             return;
         }
         let entry = audit::Entry { call, decision, policy: &self.policy, rules: &self.set.name, server_id, now_micros };

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use super::Compiler;
-use crate::ruleset::settings::{LimitAction, XmlArguments};
+use crate::ruleset::settings::{LimitAction, Statuses, XmlArguments};
 use crate::seclang::diag::Diagnostic;
 use crate::seclang::parser::directives::{Verdict, directive};
 use crate::seclang::source::{Span, Spanned, resolve};
+use crate::vocab::pcre::Pattern;
 use crate::vocab::transformations::UnicodeMap;
 
 /// The file name that means our own table in `SecUnicodeMapFile`.
@@ -82,7 +83,10 @@ impl Compiler<'_> {
                 let parts = self.audit_parts(first, text);
                 set(&mut self.settings.audit_parts, parts);
             }
-            "SecAuditLogRelevantStatus" => self.settings.audit_relevant_status = Some(text.to_owned()),
+            "SecAuditLogRelevantStatus" => {
+                let statuses = self.statuses(first, text);
+                set(&mut self.settings.audit_relevant_status, statuses.map(Some));
+            }
             "SecPcreMatchLimit" | "SecPcreMatchLimitRecursion" => {
                 let limit = self.size(first, text);
                 if name == "SecPcreMatchLimit" {
@@ -101,6 +105,18 @@ impl Compiler<'_> {
             self.error_with_help(place.span, format!("`{text}` is no number"), "write a whole number without a unit");
         }
         number
+    }
+
+    /// The usual one, `^(?:5|4(?!04))`, looks ahead, so it is compiled as patterns of `@rx` are.
+    fn statuses(&mut self, place: &Spanned<Vec<u8>>, text: &str) -> Option<Statuses> {
+        match Pattern::new(text.as_bytes(), self.settings.match_limit) {
+            Ok(pattern) => Some(Statuses::new(pattern)),
+            Err(error) => {
+                let help = error.help.unwrap_or_else(|| "write a pattern such as `^(?:5|4(?!04))`".to_owned());
+                self.error_with_help(place.span, error.message, help);
+                None
+            }
+        }
     }
 
     fn separator(&mut self, value: &Spanned<Vec<u8>>) {

@@ -284,3 +284,11 @@ fn what_has_no_effect_names_its_rule() {
         &[(Warning, "`setuid` has no effect: there is no persistent storage", "setuid:a")],
     );
 }
+
+#[test]
+fn the_relevant_status_is_a_pattern() {
+    check("SecAuditLogRelevantStatus \"^(?:5|4(?!04))\"", &[]);
+    let found = diagnose("SecAuditLogRelevantStatus \"^(?:5|4\"");
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!((found[0].0, found[0].2.as_str()), (Level::Error, "^(?:5|4"));
+}

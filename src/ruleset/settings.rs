@@ -1,6 +1,9 @@
 //! What the engine directives of a rule set say.
 
+use std::sync::Arc;
+
 use crate::model::AuditEngine;
+use crate::vocab::pcre::Pattern;
 
 /// `SecRuleEngine`, `ctl:ruleEngine`.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -36,6 +39,22 @@ pub enum XmlArguments {
     Only,
 }
 
+/// The statuses that a pattern means.
+#[derive(Clone, Debug)]
+pub struct Statuses(Arc<Pattern>);
+
+impl Statuses {
+    /// Those that the pattern is found in.
+    pub fn new(pattern: Pattern) -> Self {
+        Self(Arc::new(pattern))
+    }
+
+    /// Whether the status is one of them; also where the pattern runs into its step limit, since no record may be lost.
+    pub fn contains(&self, status: u16) -> bool {
+        self.0.is_match(status.to_string().as_bytes()) != Ok(false)
+    }
+}
+
 /// The engine settings of a rule set, with ModSecurity's defaults.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -61,8 +80,8 @@ pub struct Settings {
     pub audit_engine: AuditEngine,
     /// `SecAuditLogParts`.
     pub audit_parts: String,
-    /// `SecAuditLogRelevantStatus`, as written.
-    pub audit_relevant_status: Option<String>,
+    /// `SecAuditLogRelevantStatus`: the statuses that make a refusal relevant where no rule does.
+    pub audit_relevant_status: Option<Statuses>,
     /// `SecPcreMatchLimit`: steps of the backtracking engine.
     pub match_limit: usize,
     /// `SecComponentSignature`s, for the audit log's producer part.

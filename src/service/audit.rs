@@ -12,7 +12,8 @@ use std::io;
 use std::sync::{Arc, Mutex};
 
 use crate::config::{AuditTarget, AuditWhen, Policy};
-use crate::model::{AuditEngine, Outcome};
+use crate::model::{AuditEngine, Outcome, Verdict};
+use crate::ruleset::settings::Statuses;
 
 use super::reload::locked;
 use super::{Answer, Decision};
@@ -80,20 +81,27 @@ impl Audit {
 }
 
 /// Whether a decision goes to the audit log. The rules have the last word (`SecAuditEngine`, `ctl:auditEngine`), into
-/// which the policy's `audit.when` was put when they were loaded. We follow ModSecurity: relevant is what was refused,
-/// or would be, and what a rule with `auditlog` matched on. Our own failures are always relevant.
-pub(super) fn wanted(when: AuditWhen, decision: &Decision) -> bool {
+/// which the policy's `audit.when` was put when they were loaded. We follow `ModSecurity` 2 and 3: relevant is what a rule
+/// with `auditlog` matched on, or what was refused, or would be, with a status that `SecAuditLogRelevantStatus` wants;
+/// any, where that is not given. Our own failures and what no rule refused (a body over the limit) are always relevant.
+pub(super) fn wanted(when: AuditWhen, decision: &Decision, statuses: Option<&Statuses>) -> bool {
+    let failed = matches!(decision.answer, Answer::Failure { .. });
     match (when, &decision.outcome) {
         (AuditWhen::Off, _) => false,
-        (_, None) => when == AuditWhen::All || matches!(decision.answer, Answer::Failure { .. }),
+        (_, None) => when == AuditWhen::All || failed,
         (_, Some(outcome)) => match outcome.audit_engine {
             AuditEngine::On => true,
-            AuditEngine::RelevantOnly => relevant(outcome) || decision.answer != Answer::Allow,
-            AuditEngine::Off => matches!(decision.answer, Answer::Failure { .. }),
+            AuditEngine::RelevantOnly => failed || relevant(outcome, &decision.answer, statuses),
+            AuditEngine::Off => failed,
         },
     }
 }
 
-fn relevant(outcome: &Outcome) -> bool {
-    outcome.would.is_some() || outcome.rules.iter().any(|rule| rule.audit)
+fn relevant(outcome: &Outcome, answer: &Answer, statuses: Option<&Statuses>) -> bool {
+    let wanted = |status: u16| statuses.is_none_or(|statuses| statuses.contains(status));
+    let would = outcome.would.as_ref().and_then(Verdict::status);
+    let refused = answer.status();
+    let ours = refused.is_some() && outcome.verdict.is_allow();
+    let without_rule = matches!(outcome.verdict, Verdict::Deny { rule: None, .. });
+    outcome.rules.iter().any(|rule| rule.audit) || ours || without_rule || refused.into_iter().chain(would).any(wanted)
 }

@@ -60,6 +60,35 @@ fn failures_are_answered_by_policy_and_counted() {
 }
 
 #[test]
+fn failures_are_written_to_the_audit_log() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("audit.log");
+    let to = crate::config::AuditTarget::File(path.clone());
+    let audit = crate::config::AuditPolicy { when: crate::config::AuditWhen::Relevant, to };
+    let service = service(RULES, Policy { audit, ..quiet(false) });
+    service.decide(&call(get("/?a=fine")));
+    let unknown = service.decide(&Call { policy: Some("shop"), ..call(get("/cart")) });
+    let late = service.decide(&Call { deadline: Some(Instant::now()), ..call(get("/late")) });
+    let shed = service.fail(Some("shop"), FailureKind::Overload);
+    service.flush();
+    let text = std::fs::read_to_string(path).unwrap();
+    let records: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let found: Vec<_> = records.iter().map(|record| &record["transaction"]).collect();
+    let expected = [
+        (&unknown, "unknown_policy", "/cart", "ext_authz"),
+        (&late, "deadline", "/late", "ext_authz"),
+        (&shed, "overload", "", "unread"),
+    ];
+    assert_eq!(found.len(), expected.len(), "{text}");
+    for (transaction, (decision, kind, uri, source)) in found.into_iter().zip(expected) {
+        assert_eq!(transaction["unique_id"], decision.request_id);
+        assert_eq!(transaction["portcullis"]["failure"], kind);
+        assert_eq!(transaction["portcullis"]["source"], source);
+        assert_eq!(transaction["request"]["uri"], uri);
+    }
+}
+
+#[test]
 fn a_panic_is_a_failure() {
     let judged = guarded("default", "id", || panic!("of the test"));
     assert!(matches!(judged, Judged::Failed(FailureKind::Panic)));

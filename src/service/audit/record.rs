@@ -8,7 +8,7 @@ use std::net::IpAddr;
 use super::json::Json;
 use crate::config::headers::{canonical, never_cacheable};
 use crate::config::{Mode, Policy};
-use crate::model::{Fault, Outcome, RuleMatch, Verdict};
+use crate::model::{Fault, Outcome, Request, RuleMatch, Verdict};
 use crate::service::{Answer, Call, Decision};
 
 const REDACTED: &str = "[redacted]";
@@ -24,7 +24,8 @@ const DEFAULT_PARTS: &str = "ABHZ";
 /// What a record is made of.
 #[derive(Clone, Copy)]
 pub(in crate::service) struct Entry<'e> {
-    pub(in crate::service) call: &'e Call<'e>,
+    /// The call; `None` where it could not be read.
+    pub(in crate::service) call: Option<&'e Call<'e>>,
     pub(in crate::service) decision: &'e Decision,
     pub(in crate::service) policy: &'e Policy,
     /// The rule set's name.
@@ -45,7 +46,7 @@ impl Entry<'_> {
     }
 
     fn transaction(self, json: &mut Json<'_>) {
-        let request = &self.call.request;
+        let request = self.request_sent();
         json.key(b"client_ip").text(address(request.remote_addr));
         json.key(b"time_stamp").text(time_stamp(self.now_micros));
         json.key(b"server_id").text(self.server_id);
@@ -66,7 +67,7 @@ impl Entry<'_> {
     }
 
     fn request(self, json: &mut Json<'_>) {
-        let request = &self.call.request;
+        let request = self.request_sent();
         json.key(b"method").text(cut(request.method, MAX_TEXT));
         let version = request.protocol.strip_prefix(b"HTTP/").unwrap_or(request.protocol);
         match std::str::from_utf8(version).ok().and_then(|version| version.parse::<f64>().ok()) {
@@ -88,9 +89,19 @@ impl Entry<'_> {
         }
     }
 
+    /// The request, empty where none could be read.
+    fn request_sent(&self) -> Request<'_> {
+        let unread = Request { method: b"", target: b"", protocol: b"", ..Request::default() };
+        self.call.map_or(unread, |call| call.request)
+    }
+
+    fn door(&self) -> &'static str {
+        self.call.map_or("unread", |call| call.door.name())
+    }
+
     fn producer(self, json: &mut Json<'_>) {
         json.key(b"modsecurity").text(concat!("Portcullis v", env!("CARGO_PKG_VERSION")));
-        json.key(b"connector").text(self.call.door.name());
+        json.key(b"connector").text(self.door());
         json.key(b"secrules_engine").text(match self.policy.mode {
             Mode::Block => "Enabled",
             Mode::Detect => "DetectionOnly",
@@ -109,7 +120,7 @@ impl Entry<'_> {
     fn ours(self, json: &mut Json<'_>) {
         json.key(b"policy").text(&*self.decision.policy);
         json.key(b"generation").plain(self.decision.generation);
-        json.key(b"source").text(self.call.door.name());
+        json.key(b"source").text(self.door());
         json.key(b"verdict").text(self.decision.answer.name());
         if let Answer::Failure { kind, open } = &self.decision.answer {
             json.key(b"failure").text(kind.name());
@@ -131,7 +142,7 @@ impl Entry<'_> {
     }
 
     fn redaction(&self) -> Redaction<'_> {
-        Redaction { further: &self.policy.cache.never_headers, headers: self.call.request.headers }
+        Redaction { further: &self.policy.cache.never_headers, headers: self.request_sent().headers }
     }
 
     /// The status the client sees, as far as it is ours to say.

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::config::{AuditWhen, Expose};
 use crate::model::{AuditEngine, Body, Header, NotInspected, Request, RuleId, Score};
-use crate::service::testing::{call, outcome, rule_match};
+use crate::service::testing::{call, load, outcome, rule_match};
 use crate::service::{FailureKind, audit};
 
 fn decision(answer: Answer, outcome: Option<Outcome>) -> Decision {
@@ -26,8 +26,15 @@ fn decision(answer: Answer, outcome: Option<Outcome>) -> Decision {
 
 fn line(request: Request<'_>, decision: &Decision, policy: &Policy) -> String {
     let call = call(request);
-    Entry { call: &call, decision, policy, rules: "crs 4.28.0", server_id: "srv", now_micros: 1_796_055_833_000_000 }
-        .to_json()
+    Entry {
+        call: Some(&call),
+        decision,
+        policy,
+        rules: "crs 4.28.0",
+        server_id: "srv",
+        now_micros: 1_796_055_833_000_000,
+    }
+    .to_json()
 }
 
 fn read(request: Request<'_>, decision: &Decision, policy: &Policy) -> Value {
@@ -201,6 +208,37 @@ fn what_is_written_and_what_is_not() {
         (AuditWhen::All, off, true),
     ];
     for (index, (when, decision, expected)) in table.into_iter().enumerate() {
-        assert_eq!(audit::wanted(when, &decision), expected, "row {index}");
+        assert_eq!(audit::wanted(when, &decision, None), expected, "row {index}");
+    }
+}
+
+#[test]
+fn a_refusal_is_relevant_by_its_status() {
+    let set = load("SecAuditLogRelevantStatus \"^(?:5|4(?!04))\"").unwrap();
+    let usual = set.rules.settings().audit_relevant_status.as_ref();
+    let rule = |audit| RuleMatch { audit, ..rule_match(1, "ARGS:x", b"y") };
+    let deny = |status, rule: Option<u32>| Verdict::Deny { status, rule: rule.and_then(RuleId::new), close: false };
+    let refused = |verdict: Verdict, audit| {
+        let answer = Answer::Deny { status: verdict.status().unwrap_or(403), close: false };
+        decision(answer, Some(Outcome { rules: vec![rule(audit)], ..outcome(verdict) }))
+    };
+    let would = |verdict: Verdict| {
+        decision(
+            Answer::Allow,
+            Some(Outcome { would: Some(verdict), rules: vec![rule(false)], ..outcome(Verdict::Allow) }),
+        )
+    };
+    for (name, decision, by_usual, without) in [
+        ("refused with 403", refused(deny(403, Some(1)), false), true, true),
+        ("refused with 404", refused(deny(404, Some(1)), false), false, true),
+        ("refused with 404 by a rule with auditlog", refused(deny(404, Some(1)), true), true, true),
+        ("refused with 404 by no rule", refused(deny(404, None), false), true, true),
+        ("refused with 404 by the policy", refused(Verdict::Allow, false), true, true),
+        ("would be refused with 403", would(deny(403, Some(1))), true, true),
+        ("would be refused with 404", would(deny(404, Some(1))), false, true),
+        ("passed", decision(Answer::Allow, Some(outcome(Verdict::Allow))), false, false),
+    ] {
+        let wanted = |statuses| audit::wanted(AuditWhen::Relevant, &decision, statuses);
+        assert_eq!((wanted(usual), wanted(None)), (by_usual, without), "{name}");
     }
 }
