@@ -56,6 +56,10 @@ impl Compiler<'_> {
     fn unknown_operator(&mut self, written: &OperatorExpr) {
         let name = &written.name;
         let message = format!("unknown operator `@{}`", name.node);
+        if let Some(kind) = name.node.strip_suffix("FromDataset") {
+            let help = format!("`SecDataset` is not supported; write its list to a file and `@{kind}FromFile FILE`");
+            return self.error_with_help(name.span, message, help);
+        }
         match nearest(&name.node, OPERATORS.iter().map(|entry| entry.name)) {
             Some(near) => self.error_with_help(name.span, message, format!("did you mean `@{near}`?")),
             None => self.error_with_help(name.span, message, "a pattern that begins with `@` is written `@rx @…`"),

@@ -292,3 +292,25 @@ fn the_relevant_status_is_a_pattern() {
     assert_eq!(found.len(), 1, "{found:?}");
     assert_eq!((found[0].0, found[0].2.as_str()), (Level::Error, "^(?:5|4"));
 }
+
+#[test]
+fn a_dataset_is_refused_once_and_where_it_is_used() {
+    use Level::Error;
+    let refused = "`SecDataset` is not supported, and leaving it out would weaken the rules in silence; \
+                   remove the directive and the rules that depend on it";
+    let help = "`SecDataset` is not supported; write its list to a file and";
+    let rule = "SecRule ARGS \"@pmFromDataset bad\" \"id:1\"\nSecRule REMOTE_ADDR \"@ipMatchFromDataset bad\" \"id:2\"";
+    let used = [
+        (Error, format!("unknown operator `@pmFromDataset`; {help} `@pmFromFile FILE`"), "pmFromDataset"),
+        (
+            Error,
+            format!("unknown operator `@ipMatchFromDataset`; {help} `@ipMatchFromFile FILE`"),
+            "ipMatchFromDataset",
+        ),
+    ];
+    let used: Vec<_> = used.iter().map(|(level, text, under)| (*level, text.as_str(), *under)).collect();
+    let expected = [&[(Error, refused, "SecDataset")], used.as_slice()].concat();
+    check(&format!("SecDataset bad `\none two\n# three\n\"four\nSecRule\n`\n{rule}"), &expected);
+    check(&format!("SecDataset bad `one`\n{rule}"), &expected);
+    check("SecDataset bad `\nSecMarker a\nSecRul", &[(Error, refused, "SecDataset")]);
+}

@@ -119,6 +119,9 @@ impl<'a> Parser<'a> {
         let mut line = Line::new(file);
         while lines.next(&mut line, &mut self.diagnostics) {
             self.line(&line, path);
+            if opens_list(&line) {
+                skip_list(&mut lines, &mut line);
+            }
         }
         self.backslashes = including;
         self.includes.leave();
@@ -148,6 +151,19 @@ impl<'a> Parser<'a> {
             }
         }
     }
+}
+
+/// Whether a list between backticks begins that does not end on the line: Coraza's `SecDataset`. It is refused as a whole;
+/// its phrases are no directives, and what is wrong with them is nobody's concern.
+fn opens_list(line: &Line) -> bool {
+    const NAME: &[u8] = b"SecDataset";
+    let text = line.text.trim_ascii_start();
+    let is_dataset = text.get(..NAME.len()).is_some_and(|name| name.eq_ignore_ascii_case(NAME));
+    is_dataset && text.trim_ascii_end().ends_with(b"`") && text.iter().filter(|byte| **byte == b'`').count() == 1
+}
+
+fn skip_list(lines: &mut Lines<'_>, line: &mut Line) {
+    while lines.next(line, &mut Vec::new()) && !line.text.contains(&b'`') {}
 }
 
 /// The directive's tree; `None` if too little of it could be read.
