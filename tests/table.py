@@ -151,7 +151,7 @@ def judge(rows, before):
     for row, numbers, absent in rows:
         wanted = before.get(row.title)
         run = numbers["run"] if numbers else 0
-        if absent:
+        if absent and (numbers is None or (wanted and run < wanted["run"])):
             notes.append(f"SKIPPED: {row.title}: what it needs is not here; {wanted['run'] if wanted else 'its'} cases did not run")
         elif numbers is None and wanted:
             wrong.append(f"{row.title}: the log of suite `{row.suite}` has no such number")
@@ -192,9 +192,12 @@ def markdown(numbers):
 
 
 def write(rows):
-    """Freezes the numbers of these rows; a row whose input is absent, or that did not run, keeps what it had."""
-    new = {row.title: numbers for row, numbers, absent in rows if numbers and not absent}
-    merged = {**frozen(), **new}
+    """Freezes the numbers of these rows; a row that did not run, or not whole for want of an input, keeps what it had."""
+    merged = frozen()
+    for row, numbers, absent in rows:
+        less = absent and row.title in merged and numbers and numbers["run"] < merged[row.title]["run"]
+        if numbers and not less:
+            merged[row.title] = numbers
     ordered = {row.title: merged[row.title] for row in ROWS if row.title in merged}
     before, _, rest = README.read_text(encoding="utf-8").partition(BEGIN)
     after = rest.partition(END)[2]
