@@ -73,6 +73,7 @@ fn portcullis_yaml_says_the_defaults() -> Checked {
             "mode": "block",
             "crs": {"paranoia": 1, "detection_paranoia": 1, "inbound_threshold": 5, "tx": {}},
             "body": {"limit": 131_072, "over_limit": "deny", "partial": "deny", "undecodable": "deny", "absent": "allow"},
+            "profiles": [],
             "exclusions": [],
             "on_error": "deny",
             "deadline": "200ms",
