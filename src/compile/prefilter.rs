@@ -190,7 +190,7 @@ impl Sets {
         }
         let mut wanted: Vec<(ByteSet, usize)> = Vec::new();
         for covered in covered {
-            for set in &covered.necessary.sets {
+            for set in covered.necessary.sets.iter().filter(|set| !is_of_letters(**set)) {
                 let set = folded(*set, covered.stages.lower);
                 match wanted.iter_mut().find(|(known, _)| *known == set) {
                     Some((_, uses)) => *uses += 1,
@@ -218,6 +218,11 @@ impl Sets {
     fn needs(&self, sets: &[ByteSet], lower: bool) -> Signature {
         sets.iter().fold(0, |bits, set| bits | self.bit(folded(*set, lower)))
     }
+}
+
+/// Sets of letters are in many values and not in others, without saying much: they would only make values differ.
+fn is_of_letters(set: ByteSet) -> bool {
+    set.iter().all(|byte| byte.is_ascii_alphanumeric()) && set.len() > 2
 }
 
 /// What is looked for in a value that is not yet in lower case.

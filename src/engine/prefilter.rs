@@ -9,10 +9,10 @@ mod plan;
 use super::transaction::Transaction;
 use super::{Path, values};
 use crate::model::Phase;
-use crate::ruleset::index::RuleIndex;
+use crate::ruleset::index::{RuleIndex, TransformationNode};
 use crate::ruleset::prefilter::signature::Signature;
 use crate::ruleset::prefilter::{Entry, NodeIndex, Prefilter, Source, insert, members};
-use crate::ruleset::rule::{Link, Operator, Selector};
+use crate::ruleset::rule::{Link, Operator, Rule, Selector, Target};
 use crate::vocab::operators::MatchLimit;
 use crate::vocab::transformations::TRANSFORMATIONS;
 use plan::{Plan, Plans};
@@ -36,6 +36,8 @@ pub(crate) struct Sieve {
     forms: Vec<Form>,
     /// Buffers for forms.
     buffers: Vec<Vec<u8>>,
+    /// What a transformation writes to.
+    out: Vec<u8>,
     /// Nodes whose children are to be visited with a form.
     pending: Vec<(NodeIndex, usize)>,
     /// Entries that may match the form at hand.
@@ -147,12 +149,28 @@ impl<'a> Transaction<'a> {
     }
 
     fn guard_matches(&self, link: &Link) -> bool {
-        let Operator::Compare { compare, argument } = &link.operator else { return false };
-        let argument = argument.as_literal().unwrap_or_default();
-        link.targets.iter().any(|target| match target.selector {
-            Selector::Tx(slot) => self.state.tx.get(slot).is_some_and(|value| compare(argument, value) != link.negated),
-            _ => false,
-        })
+        self.tx_answer(link) == Some(true)
+    }
+
+    /// Whether the rule only compares a TX variable, or its number, with a text, and in vain: more than half of the rules
+    /// of the CRS that are not ruled out by the request's values. One that does not match leaves nothing behind.
+    #[inline]
+    pub(crate) fn asks_in_vain(&self, rule: &Rule) -> bool {
+        rule.links.first().is_some_and(|link| self.tx_answer(link) == Some(false))
+    }
+
+    /// Whether a link that does no more than compare a TX variable with a text matches; `None` when it does more.
+    fn tx_answer(&self, link: &Link) -> Option<bool> {
+        let Operator::Compare { compare, argument } = &link.operator else { return None };
+        let [Target { selector: Selector::Tx(slot), count, .. }] = &*link.targets else { return None };
+        let argument = argument.as_literal().filter(|_| link.transformations == TransformationNode::ROOT)?;
+        let value = match (count, self.state.tx.get(*slot)) {
+            (true, None) => b"0",
+            (true, Some(_)) => b"1",
+            (false, None) => return Some(false),
+            (false, Some(value)) => value,
+        };
+        Some(compare(argument, value) != link.negated)
     }
 
     fn look_at_source(&mut self, sieve: &mut Sieve, source: &Source) {
@@ -180,7 +198,7 @@ impl<'a> Transaction<'a> {
     /// Makes all forms of a value that any live entry looks at. Returns how many there are.
     fn transform(&mut self, sieve: &mut Sieve, root: NodeIndex, value: &[u8]) -> usize {
         let prefilter = &self.rules.prefilter;
-        let Sieve { plans, forms, buffers, pending, .. } = sieve;
+        let Sieve { plans, forms, buffers, pending, out, .. } = sieve;
         let (mut used, mut count) = (0, 0);
         push_form(forms, &mut count, None, prefilter.signatures.of(value));
         pending.clear();
@@ -191,29 +209,26 @@ impl<'a> Transaction<'a> {
             form.add(plan);
             for child in &plan.acting {
                 let Some(next) = prefilter.node(*child) else { continue };
-                if buffers.len() == used {
-                    buffers.push(Vec::new());
-                }
-                let mut out = buffers.get_mut(used).map(std::mem::take).unwrap_or_default();
-                out.clear();
                 let Some(form) = forms.get(place) else { break };
                 let text = form.text(value, buffers);
                 let acts = text.len() >= next.least && self.spend(text.len());
                 let apply = TRANSFORMATIONS.get(next.transformation).filter(|_| acts).map(|entry| entry.apply);
-                let changed = apply.is_some_and(|apply| apply(text, &mut out, &self.rules.transformation_context));
-                let signature = if changed { prefilter.signatures.of(&out) } else { form.signature };
-                let is = |known: &Form| known.signature == signature && known.text(value, buffers) == out;
-                let known = if changed { forms.iter().take(count).position(is) } else { Some(place) };
-                if let Some(buffer) = buffers.get_mut(used) {
-                    *buffer = out;
+                out.clear();
+                if !apply.is_some_and(|apply| apply(text, out, &self.rules.transformation_context)) {
+                    if acts {
+                        pending.push((*child, place));
+                    }
+                    continue;
                 }
+                let signature = prefilter.signatures.of(out);
+                let is = |known: &Form| known.signature == signature && known.text(value, buffers) == out.as_slice();
+                let known = forms.iter().take(count).position(is);
                 if known.is_none() {
                     push_form(forms, &mut count, Some(used), signature);
+                    keep(buffers, used, out);
                     used += 1;
                 }
-                if acts {
-                    pending.push((*child, known.unwrap_or(count - 1)));
-                }
+                pending.push((*child, known.unwrap_or(count - 1)));
             }
         }
         count
@@ -274,6 +289,14 @@ fn keep_fulfilled(prefilter: &Prefilter, text: &[u8], candidates: &mut [u64], fu
     let clauses = first.iter().zip(second).zip(found_first.iter().zip(found_second));
     for (word, ((first, second), (found_first, found_second))) in candidates.iter_mut().zip(clauses) {
         *word &= (found_first | !first) & (found_second | !second);
+    }
+}
+
+/// Makes the text in `out` the buffer with this number; `out` gets some older buffer for the next text.
+fn keep(buffers: &mut Vec<Vec<u8>>, number: usize, out: &mut Vec<u8>) {
+    match buffers.get_mut(number) {
+        Some(buffer) => std::mem::swap(buffer, out),
+        None => buffers.push(std::mem::take(out)),
     }
 }
 

@@ -162,6 +162,9 @@ impl<'a> Transaction<'a> {
         let mut place = 0;
         while let Some(index) = self.next_rule(list, phase, &mut place) {
             let Some(rule) = rules.rule(index).filter(|_| !self.state.removed.contains(index)) else { continue };
+            if self.path == Path::Prefiltered && self.asks_in_vain(rule) {
+                continue;
+            }
             let matched = self.match_rule(rule, index);
             if self.ended || self.gave_up() {
                 return;

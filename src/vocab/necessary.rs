@@ -2,6 +2,8 @@
 //!
 //! Everything here may be too weak, never too strong: a value that fails a test cannot match.
 
+use rustc_hash::FxHashSet;
+
 use super::byte_set::ByteSet;
 
 /// Conditions that every matching value fulfils.
@@ -33,7 +35,7 @@ const MAX_CLAUSES: usize = 2;
 const COMMON: f32 = 0.3;
 
 /// A clause that an ordinary text fulfils this often per byte is no condition.
-const FREQUENT: f32 = 0.02;
+const FREQUENT: f32 = 0.04;
 
 /// Nor is one with a text that turns up this often.
 const EVERYWHERE: f32 = 0.0035;
@@ -87,10 +89,17 @@ impl Clause {
         if !self.is_usable() || self.0.iter().all(|text| text.len() == 1) {
             return None;
         }
-        let mut texts: Vec<Vec<u8>> = self.0.iter().map(|text| rarest_window(text).to_vec()).collect();
+        let mut texts: Vec<Vec<u8>> = self.shortest().iter().map(|text| rarest_window(text).to_vec()).collect();
         texts.sort();
         texts.dedup();
         Some(Self(texts)).filter(|clause| clause.frequency() < FREQUENT)
+    }
+
+    /// The texts that hold no other text of the clause.
+    fn shortest(&self) -> Vec<&[u8]> {
+        let all: FxHashSet<&[u8]> = self.0.iter().map(Vec::as_slice).collect();
+        let parts = |text: &'_ [u8]| (1..text.len()).any(|size| text.windows(size).any(|part| all.contains(part)));
+        all.iter().copied().filter(|text| !parts(text)).collect()
     }
 
     /// About how often per byte the rarest window of one of the texts begins in ordinary text.

@@ -2,7 +2,7 @@
 
 use memchr::memmem;
 
-/// Words up to this length are looked for byte by byte.
+/// Lists up to this length are looked through byte by byte.
 const SHORT: usize = 32;
 
 /// Whether the value is the argument.
@@ -38,11 +38,9 @@ pub(super) fn ends_with(argument: &[u8], value: &[u8]) -> bool {
 ///
 /// Example: `SecRule REQUEST_METHOD "!@within %{tx.allowed_methods}"`.
 pub(super) fn within(argument: &[u8], value: &[u8]) -> bool {
-    // A searcher costs more to build than a short word to look for.
-    match value {
-        [] => true,
-        [first, rest @ ..] if rest.len() < SHORT => memchr::memchr_iter(*first, argument)
-            .any(|at| argument.get(at + 1..).is_some_and(|text| text.starts_with(rest))),
-        _ => memmem::find(argument, value).is_some(),
+    // A searcher costs more to build than a short list to look through.
+    if argument.len() < SHORT && !value.is_empty() {
+        return argument.windows(value.len()).any(|window| window == value);
     }
+    memmem::find(argument, value).is_some()
 }

@@ -5,8 +5,9 @@ use super::TransformationContext;
 /// Collapses `//`, `/./` and `/../`. A relative path keeps the `..` that lead out of it, an absolute one never climbs
 /// above its root; a final slash stays.
 pub(super) fn apply(input: &[u8], output: &mut Vec<u8>, _: &TransformationContext) -> bool {
-    // Without a dot or a double slash there is nothing to collapse.
-    if memchr::memchr(b'.', input).is_none() && memchr::memmem::find(input, b"//").is_none() {
+    // Without an empty segment or one that begins with a dot there is nothing to collapse.
+    let collapses = |slash: usize| matches!(input.get(slash + 1), Some(b'.' | b'/'));
+    if input.first() != Some(&b'.') && !memchr::memchr_iter(b'/', input).any(collapses) {
         return false;
     }
     normalize(input, output);
