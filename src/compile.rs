@@ -257,13 +257,15 @@ impl<'p> Compiler<'p> {
             disruptive: self.disruptive(draft),
             status: actions.status,
             jump,
+            reads_matched: false,
             log: actions.log.unwrap_or(true),
             audit: actions.audit.unwrap_or(true),
             msg,
             logdata,
             tags: dynamic.then(|| tags.into_boxed_slice()),
         };
-        (rule, necessary.unwrap_or_default())
+        let reads_matched = footprint::reads_matched(&rule);
+        (Rule { reads_matched, ..rule }, necessary.unwrap_or_default())
     }
 
     fn build_link(&mut self, drafts: &[Draft], draft: &Draft, link: &DraftLink) -> Link {

@@ -389,6 +389,45 @@ pub enum AuditEngine {
     RelevantOnly,
 }
 
+/// Parts of the audit log: letters from `A` to `Z` (`SecAuditLogParts`).
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+pub struct AuditParts(u32);
+
+impl AuditParts {
+    /// The parts with these letters, any case; other characters name no part.
+    pub fn of(letters: &str) -> Self {
+        letters.bytes().fold(Self::default(), |parts, letter| parts.with(Self::one(letter)))
+    }
+
+    const fn one(letter: u8) -> Self {
+        let letter = letter.to_ascii_uppercase();
+        if letter.is_ascii_uppercase() { Self(1 << (letter - b'A')) } else { Self(0) }
+    }
+
+    /// Whether the part with this letter is among them.
+    pub fn contains(self, letter: char) -> bool {
+        u8::try_from(letter).is_ok_and(|letter| self.0 & Self::one(letter).0 != 0)
+    }
+
+    /// These and the others.
+    #[must_use]
+    pub const fn with(self, others: Self) -> Self {
+        Self(self.0 | others.0)
+    }
+
+    /// These without the others.
+    #[must_use]
+    pub const fn without(self, others: Self) -> Self {
+        Self(self.0 & !others.0)
+    }
+}
+
+impl fmt::Debug for AuditParts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        ('A'..='Z').filter(|letter| self.contains(*letter)).try_for_each(|letter| write!(f, "{letter}"))
+    }
+}
+
 /// The result of evaluating one request: data only, nothing has been logged or counted yet.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Outcome {
@@ -409,7 +448,7 @@ pub struct Outcome {
     /// The audit engine's setting at the end of the transaction.
     pub audit_engine: AuditEngine,
     /// The audit log parts at the end of the transaction, e.g. `ABIJDEFHZ`.
-    pub audit_parts: String,
+    pub audit_parts: AuditParts,
     /// Units of work spent: bytes given to operators and transformations.
     pub work: u64,
 }

@@ -95,7 +95,7 @@ def suites():
         Suite("fmt", [CARGO, "fmt", "--check"], 2, by_exit_code),
         Suite("core", cargo("check", "--lib", "--no-default-features"), 15, by_exit_code),
         Suite("clippy", cargo("clippy", "--all-targets", "--", "-D", "warnings"), 25, by_exit_code),
-        Suite("test", cargo("test", "--lib", "--bins", "--test", "it", "--no-fail-fast", "--", "--show-output"), 30, by_cargo_test),
+        Suite("test", cargo("test", "--lib", "--bins", "--test", "it", "--test", "allocations", "--no-fail-fast", "--", "--show-output"), 30, by_cargo_test),
         Suite("doctest", cargo("test", "--doc"), 10, by_doctest),
         # Needs no C library: nothing is linked.
         Suite("clippy-libinjection", libinjection("clippy", "--", "-D", "warnings"), 10, by_exit_code),

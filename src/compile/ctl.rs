@@ -2,7 +2,7 @@
 
 use super::Compiler;
 use super::actions::{ActionSet, EffectDraft};
-use crate::model::AuditEngine;
+use crate::model::{AuditEngine, AuditParts};
 use crate::ruleset::rule::PartsChange;
 use crate::ruleset::settings::EngineMode;
 use crate::seclang::ast::{Action, RuleSelector};
@@ -118,7 +118,7 @@ impl Compiler<'_> {
 
     fn audit_log_parts(&mut self, control: &Control<'_>) -> Option<EffectDraft> {
         let text = control.text();
-        let (change, parts): (fn(String) -> PartsChange, &str) = match text.split_at_checked(1) {
+        let (change, parts): (fn(AuditParts) -> PartsChange, &str) = match text.split_at_checked(1) {
             Some(("+", parts)) => (PartsChange::Add, parts),
             Some(("-", parts)) => (PartsChange::Remove, parts),
             _ => (PartsChange::Set, &text),
@@ -141,7 +141,7 @@ impl Compiler<'_> {
         self.one_of(place, text, &modes)
     }
 
-    pub(super) fn audit_parts(&mut self, place: &Spanned<Vec<u8>>, text: &str) -> Option<String> {
+    pub(super) fn audit_parts(&mut self, place: &Spanned<Vec<u8>>, text: &str) -> Option<AuditParts> {
         let parts = text.to_ascii_uppercase();
         if let Some(unknown) = parts.chars().find(|part| !('A'..='K').contains(part) && *part != 'Z') {
             self.error_with_help(
@@ -151,7 +151,7 @@ impl Compiler<'_> {
             );
             return None;
         }
-        Some(parts)
+        Some(AuditParts::of(&parts))
     }
 
     /// A keyword, any case.

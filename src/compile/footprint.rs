@@ -33,6 +33,13 @@ pub(super) fn of(rules: &[Rule]) -> Footprint {
     footprint
 }
 
+/// Whether the rule reads `MATCHED_VARS` or `MATCHED_VARS_NAMES`.
+pub(super) fn reads_matched(rule: &Rule) -> bool {
+    let is = |variable: Variable| matches!(variable, Variable::MatchedVars | Variable::MatchedVarsNames);
+    let targets = rule.links.iter().flat_map(|link| &link.targets);
+    targets.into_iter().any(|target| is(target.variable)) || macros(rule).into_iter().any(|found| is(found.variable))
+}
+
 fn note_variable(footprint: &mut Footprint, variable: Variable) {
     match variable {
         Variable::RemoteAddr | Variable::RemoteHost => footprint.remote_addr = true,

@@ -1,6 +1,5 @@
 //! Macro expansion. Expanded text is not expanded again; what is unset is empty.
 
-use super::fields::Fields;
 use super::transaction::Transaction;
 use super::values;
 use crate::ruleset::rule::{Rule, Selector};
@@ -50,9 +49,11 @@ impl Transaction<'_> {
         }
         let selector = found.key.as_ref().map_or(Selector::All, |key| Selector::Key(key.clone()));
         if values::is_of_state(variable) {
-            let mut members = Fields::default();
+            let mut members = std::mem::take(&mut self.work.named);
+            members.clear();
             values::of_state(variable, &selector, (self.rules, rule), (self.state, self.inputs), &mut members);
             out.extend_from_slice(members.get(0).map_or(&[], |(_, value)| value));
+            self.work.named = members;
         } else {
             let mut first = true;
             values::of_request(variable, &selector, (self.request, self.input), &mut |_, value| {

@@ -239,7 +239,7 @@ impl<'a> Transaction<'a> {
     fn matched(&mut self, current: Current<'a>, member: Member<'_>, found: &mut Found) {
         found.any = true;
         if !matches!(current.link.operator, Operator::Always) {
-            self.set_matched(member);
+            self.set_matched(member, current.rule.reads_matched);
         }
         if !self.work.captures.is_empty() && !current.link.negated {
             self.state.tx.set_captures(self.work.captures.iter());
@@ -257,7 +257,7 @@ impl<'a> Transaction<'a> {
         }
     }
 
-    fn set_matched(&mut self, member: Member<'_>) {
+    fn set_matched(&mut self, member: Member<'_>, kept: bool) {
         let state = &mut *self.state;
         state.matched_var.clear();
         state.matched_var.extend_from_slice(member.value);
@@ -271,7 +271,9 @@ impl<'a> Transaction<'a> {
             name.push(b':');
             name.extend_from_slice(member.key);
         }
-        state.matched.push(&state.matched_var_name, &state.matched_var);
+        if kept {
+            state.matched.push(&state.matched_var_name, &state.matched_var);
+        }
     }
 
     /// Adds a rule to the report, unless it is neither logged nor audited.

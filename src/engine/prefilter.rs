@@ -4,6 +4,7 @@
 //! it has been read. What is found is only which rules have to be evaluated: evaluation itself, in order and with all
 //! its effects, is that of the plain path.
 
+mod memo;
 mod plan;
 
 use super::transaction::Transaction;
@@ -15,6 +16,7 @@ use crate::ruleset::prefilter::{Entry, NodeIndex, Prefilter, Source, insert, mem
 use crate::ruleset::rule::{Link, Operator, Rule, Selector, Target};
 use crate::vocab::operators::MatchLimit;
 use crate::vocab::transformations::TRANSFORMATIONS;
+pub(crate) use memo::Memo;
 use plan::{Plan, Plans};
 
 /// The signature bit that tells of upper case letters; see `compile::prefilter`.
@@ -24,6 +26,8 @@ const UPPER: Signature = 1;
 #[derive(Default, Debug)]
 pub(crate) struct Sieve {
     plans: Plans,
+    /// What was found for values that have been seen before.
+    pub(crate) memo: Memo,
     /// The phase that `todo` is about; `None` before any value has been looked at.
     chosen: Option<Phase>,
     /// A bit for the place of each rule of the phase that has to be evaluated.
@@ -32,6 +36,7 @@ pub(crate) struct Sieve {
     looked_for: Vec<u64>,
     /// Entries that a value was found for.
     found: Vec<u64>,
+    spare: Vec<u64>,
     /// The value at hand and what transformations made of it.
     forms: Vec<Form>,
     /// Buffers for forms.
@@ -176,8 +181,32 @@ impl<'a> Transaction<'a> {
     fn look_at_source(&mut self, sieve: &mut Sieve, source: &Source) {
         let (request, input) = (self.request, self.input);
         values::of_request(source.variable, &source.selector, (request, input), &mut |key, value| {
-            self.look_at_value(sieve, source.root_of(key), value);
+            let root = source.root_of(key);
+            if sieve.memo.takes(source.variable, key, value) {
+                self.remember(sieve, root, value);
+            } else {
+                self.look_at_value(sieve, root, value);
+            }
         });
+    }
+
+    /// Looks at a value, unless what was found for it the last time is still known.
+    fn remember(&mut self, sieve: &mut Sieve, root: NodeIndex, value: &[u8]) {
+        let table = sieve.plans.table();
+        if sieve.memo.recall(table, root, value, &mut sieve.found) {
+            self.spend(1);
+            return;
+        }
+        // Entries known already are looked for again: what is kept has to be about this value alone.
+        let before = std::mem::take(&mut sieve.found);
+        std::mem::swap(&mut sieve.found, &mut sieve.spare);
+        zero(&mut sieve.found, before.len());
+        self.look_at_value(sieve, root, value);
+        if !self.gave_up() {
+            sieve.memo.keep(table, root, value, &sieve.found);
+        }
+        sieve.found.iter_mut().zip(&before).for_each(|(word, known)| *word |= known);
+        sieve.spare = before;
     }
 
     fn look_at_value(&mut self, sieve: &mut Sieve, root: NodeIndex, value: &[u8]) {

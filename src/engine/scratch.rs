@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::fields::Fields;
 use super::input::Input;
-use super::prefilter::Sieve;
+use super::prefilter::{Memo, Sieve};
 use super::state::State;
 use crate::vocab::operators::{BuildContext, BuildMatcher, Captures, Matcher};
 
@@ -18,6 +18,16 @@ pub struct Scratch {
     pub(crate) work: Work,
 }
 
+impl Scratch {
+    /// A scratch that keeps nothing of values seen before: for measuring what they save, and for those who want no value
+    /// kept.
+    pub fn without_memo() -> Self {
+        let mut scratch = Self::default();
+        scratch.work.sieve.memo = Memo::OFF;
+        scratch
+    }
+}
+
 /// Buffers of the evaluation of single values.
 #[derive(Default, Debug)]
 pub(crate) struct Work {
@@ -25,6 +35,8 @@ pub(crate) struct Work {
     pub(crate) transformed: [Vec<u8>; 2],
     /// Members of a state variable, copied before they are visited.
     pub(crate) snapshot: Fields,
+    /// Members of a state variable that a macro names.
+    pub(crate) named: Fields,
     /// An operator's argument with its macros expanded.
     pub(crate) argument: Vec<u8>,
     /// The value of a TX variable, copied before it is looked at.

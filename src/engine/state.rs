@@ -3,7 +3,7 @@
 use super::body::{self, Processor};
 use super::fields::Fields;
 use super::tx::Tx;
-use crate::model::{AuditEngine, Request};
+use crate::model::{AuditEngine, AuditParts, Request};
 use crate::ruleset::RuleSet;
 use crate::ruleset::index::{RuleBits, RuleIndex};
 use crate::ruleset::rule::PartsChange;
@@ -28,7 +28,7 @@ pub(crate) struct State {
     pub(crate) body_processor: String,
     pub(crate) force_body_variable: bool,
     pub(crate) audit_engine: AuditEngine,
-    pub(crate) audit_parts: String,
+    pub(crate) audit_parts: AuditParts,
     /// Rules removed by `ctl`.
     pub(crate) removed: RuleBits,
     /// The `ctl` actions that removed targets.
@@ -62,7 +62,7 @@ impl State {
         self.body_processor.push_str(chosen.map_or("", Processor::name));
         self.force_body_variable = false;
         self.audit_engine = settings.audit_engine;
-        self.audit_parts.clone_from(&settings.audit_parts);
+        self.audit_parts = settings.audit_parts;
         self.removed.clear();
         self.removed_targets.clear();
         self.read_volatile = false;
@@ -70,16 +70,10 @@ impl State {
 
     /// `ctl:auditLogParts`. `A` and `Z` stay whatever is written.
     pub(crate) fn change_audit_parts(&mut self, change: &PartsChange) {
-        match change {
-            PartsChange::Set(parts) => self.audit_parts.clone_from(parts),
-            PartsChange::Add(parts) => {
-                for part in parts.chars().filter(|part| !self.audit_parts.contains(*part)).collect::<Vec<_>>() {
-                    self.audit_parts.push(part);
-                }
-            }
-            PartsChange::Remove(parts) => {
-                self.audit_parts.retain(|part| matches!(part, 'A' | 'Z') || !parts.contains(part));
-            }
-        }
+        self.audit_parts = match change {
+            PartsChange::Set(parts) => *parts,
+            PartsChange::Add(parts) => self.audit_parts.with(*parts),
+            PartsChange::Remove(parts) => self.audit_parts.without(parts.without(AuditParts::of("AZ"))),
+        };
     }
 }

@@ -290,7 +290,7 @@ fn outcome(rules: &RuleSet, (input, state): (&input::Input, &State), result: Res
         faults: result.faults,
         deterministic: !state.read_volatile,
         audit_engine: state.audit_engine,
-        audit_parts: state.audit_parts.clone(),
+        audit_parts: state.audit_parts,
         work: result.spent,
     }
 }

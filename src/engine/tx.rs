@@ -92,11 +92,13 @@ impl Tx {
 
     /// Replaces `TX.0` to `TX.9` by new captures; those that the match did not set become unset.
     pub(crate) fn set_captures<'c>(&mut self, captures: impl Iterator<Item = &'c [u8]>) {
-        for slot in 0..10 {
-            self.unset(TxSlot(slot));
-        }
+        let mut next = 0;
         for (slot, text) in (0..10).zip(captures) {
             self.set(TxSlot(slot), text);
+            next = slot + 1;
+        }
+        for slot in next..10 {
+            self.unset(TxSlot(slot));
         }
     }
 }

@@ -149,7 +149,7 @@ pub(super) fn describe(observed: &Observed) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{AuditEngine, Phase, RuleId, RuleInfo, RuleMatch, Score, Severity};
+    use crate::model::{AuditEngine, AuditParts, Phase, RuleId, RuleInfo, RuleMatch, Score, Severity};
 
     fn judged(ids: &[u32], verdict: Verdict) -> Observed {
         let rules = ids.iter().map(|id| logged(*id)).collect();
@@ -162,7 +162,7 @@ mod tests {
             faults: Vec::new(),
             deterministic: true,
             audit_engine: AuditEngine::Off,
-            audit_parts: String::new(),
+            audit_parts: AuditParts::default(),
             work: 0,
         };
         Observed::Judged(Box::new(outcome))

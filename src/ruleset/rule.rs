@@ -7,7 +7,7 @@ use regex::bytes::Regex;
 use super::index::{RuleBits, TransformationNode, TxSlot};
 use super::settings::EngineMode;
 use super::template::Template;
-use crate::model::{AuditEngine, RuleInfo};
+use crate::model::{AuditEngine, AuditParts, RuleInfo};
 use crate::vocab::operators::{BuildMatcher, Matcher};
 use crate::vocab::variables::Variable;
 
@@ -32,6 +32,8 @@ pub struct Rule {
     pub msg: Template,
     /// `logdata:`
     pub logdata: Template,
+    /// A link or a text of it reads `MATCHED_VARS` or their names; no other rule can.
+    pub reads_matched: bool,
     /// `tag:`s, only when one of them holds a macro; else those of `info` do.
     pub tags: Option<Box<[Template]>>,
 }
@@ -102,7 +104,7 @@ pub enum Selector {
     /// All.
     All,
     /// Those with this key; lower case.
-    Key(Box<[u8]>),
+    Key(Arc<[u8]>),
     /// Those whose key this pattern is found in.
     Pattern(KeyPattern),
     /// The TX variable in this slot.
@@ -274,12 +276,12 @@ pub enum Ctl {
 }
 
 /// `auditLogParts=ABC`, `=+E`, `=-E`
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PartsChange {
     /// Replaces all.
-    Set(String),
+    Set(AuditParts),
     /// Adds.
-    Add(String),
+    Add(AuditParts),
     /// Removes; `A` and `Z` stay.
-    Remove(String),
+    Remove(AuditParts),
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::model::AuditEngine;
+use crate::model::{AuditEngine, AuditParts};
 use crate::vocab::pcre::Pattern;
 
 /// `SecRuleEngine`, `ctl:ruleEngine`.
@@ -79,7 +79,7 @@ pub struct Settings {
     /// `SecAuditEngine`.
     pub audit_engine: AuditEngine,
     /// `SecAuditLogParts`.
-    pub audit_parts: String,
+    pub audit_parts: AuditParts,
     /// `SecAuditLogRelevantStatus`: the statuses that make a refusal relevant where no rule does.
     pub audit_relevant_status: Option<Statuses>,
     /// `SecPcreMatchLimit`: steps of the backtracking engine.
@@ -101,7 +101,7 @@ impl Default for Settings {
             argument_separator: b'&',
             xml_arguments: XmlArguments::Off,
             audit_engine: AuditEngine::Off,
-            audit_parts: "ABCFHZ".to_owned(),
+            audit_parts: AuditParts::of("ABCFHZ"),
             audit_relevant_status: None,
             match_limit: 100_000,
             components: Vec::new(),

@@ -1,5 +1,7 @@
 //! Text with macros, parsed once.
 
+use std::sync::Arc;
+
 use super::index::TxSlot;
 use crate::vocab::variables::Variable;
 
@@ -24,7 +26,7 @@ pub struct Macro {
     /// The variable.
     pub variable: Variable,
     /// The key, lower case; for `TX` the name.
-    pub key: Option<Box<[u8]>>,
+    pub key: Option<Arc<[u8]>>,
     /// For `TX` the name's slot.
     pub slot: Option<TxSlot>,
 }

@@ -299,7 +299,7 @@ fn weight(outcome: &Outcome) -> usize {
         Verdict::Redirect { location, .. } => location.capacity(),
         Verdict::Allow | Verdict::Deny { .. } => 0,
     };
-    size_of::<Outcome>() + rules + location + outcome.audit_parts.capacity()
+    size_of::<Outcome>() + rules + location
 }
 
 fn rule_weight(rule: &RuleMatch) -> usize {

@@ -11,7 +11,7 @@ use crate::seclang::source::MemoryLoader;
 use crate::sets::{LoadError, LoadedSet};
 
 use crate::model::{
-    AuditEngine, Matched, Outcome, Phase, Request, RuleId, RuleInfo, RuleMatch, Score, Severity, Verdict,
+    AuditEngine, AuditParts, Matched, Outcome, Phase, Request, RuleId, RuleInfo, RuleMatch, Score, Severity, Verdict,
 };
 
 use super::{Call, Door, Service, Sources};
@@ -27,7 +27,7 @@ pub(super) fn outcome(verdict: Verdict) -> Outcome {
         faults: Vec::new(),
         deterministic: true,
         audit_engine: AuditEngine::RelevantOnly,
-        audit_parts: "ABHZ".to_owned(),
+        audit_parts: AuditParts::of("ABHZ"),
         work: 0,
     }
 }

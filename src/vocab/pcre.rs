@@ -38,18 +38,31 @@ enum Engine {
 
 /// The places of the groups of a match, group 0 the match itself; those beyond [`Captures::MAX`] are left out.
 #[derive(Clone, Default, Debug)]
-pub struct Groups(Vec<Option<(usize, usize)>>);
+pub struct Groups {
+    places: [Option<(usize, usize)>; Captures::MAX],
+    len: usize,
+}
 
 impl Groups {
     /// The place of a group; `None` when it took no part.
     pub fn get(&self, group: usize) -> Option<(usize, usize)> {
-        self.0.get(group).copied().flatten()
+        self.places.get(..self.len)?.get(group).copied().flatten()
     }
 
     /// The groups in order, up to the last one that took part.
     pub fn up_to_last(&self) -> impl Iterator<Item = Option<(usize, usize)>> {
-        let count = self.0.iter().rposition(Option::is_some).map_or(0, |last| last + 1);
-        self.0.iter().take(count).copied()
+        let places = self.places.get(..self.len).unwrap_or_default();
+        let count = places.iter().rposition(Option::is_some).map_or(0, |last| last + 1);
+        places.iter().take(count).copied()
+    }
+
+    /// Replaces all groups.
+    fn set(&mut self, groups: impl Iterator<Item = Option<(usize, usize)>>) {
+        self.len = 0;
+        for (place, group) in self.places.iter_mut().zip(groups) {
+            *place = group;
+            self.len += 1;
+        }
     }
 }
 
@@ -107,8 +120,7 @@ impl Pattern {
     pub fn find_at(&self, value: &[u8], from: usize, groups: &mut Groups) -> Result<bool, MatchLimit> {
         match &self.0 {
             Engine::Everything => {
-                groups.0.clear();
-                groups.0.extend((from == 0).then_some(Some((0, value.len()))));
+                groups.set((from == 0).then_some(Some((0, value.len()))).into_iter());
                 Ok(from == 0)
             }
             Engine::Linear(regex) => Ok(find_linear(regex, value, from, groups)),
@@ -119,13 +131,13 @@ impl Pattern {
 
 fn find_linear(regex: &meta::Regex, value: &[u8], from: usize, groups: &mut Groups) -> bool {
     let mut slots = [None; 2 * Captures::MAX];
-    groups.0.clear();
+    groups.set(std::iter::empty());
     let found =
         from <= value.len() && regex.search_slots(&Input::new(value).span(from..value.len()), &mut slots).is_some();
     if found {
         let count = regex.captures_len();
         let place = |pair: &[Option<NonMaxUsize>; 2]| Some((pair[0]?.get(), pair[1]?.get()));
-        groups.0.extend(slots.as_chunks().0.iter().take(count).map(place));
+        groups.set(slots.as_chunks().0.iter().take(count).map(place));
     }
     found
 }

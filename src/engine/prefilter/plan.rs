@@ -59,6 +59,11 @@ impl Plans {
         }
     }
 
+    /// What tells the table in use from all others.
+    pub(super) fn table(&self) -> (u64, u64) {
+        self.tables.last().map_or((0, 0), |table| (table.prefilter, table.guards))
+    }
+
     /// The entries that no guard skips.
     pub(super) fn live(&self) -> &[u64] {
         self.tables.last().map_or(&[], |table| &table.live)

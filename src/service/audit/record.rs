@@ -8,7 +8,7 @@ use std::net::IpAddr;
 use super::json::Json;
 use crate::config::headers::{canonical, never_cacheable};
 use crate::config::{Mode, Policy};
-use crate::model::{Fault, Outcome, Request, RuleMatch, Verdict};
+use crate::model::{AuditParts, Fault, Outcome, Request, RuleMatch, Verdict};
 use crate::service::{Answer, Call, Decision};
 
 const REDACTED: &str = "[redacted]";
@@ -134,7 +134,11 @@ impl Entry<'_> {
     }
 
     fn has_part(self, part: char) -> bool {
-        self.decision.outcome.as_ref().map_or(DEFAULT_PARTS, |outcome| &outcome.audit_parts).contains(part)
+        self.decision
+            .outcome
+            .as_ref()
+            .map_or_else(|| AuditParts::of(DEFAULT_PARTS), |outcome| outcome.audit_parts)
+            .contains(part)
     }
 
     fn rules_matched(&self) -> impl Iterator<Item = &RuleMatch> {

@@ -52,12 +52,12 @@ impl Backtracking {
     pub(super) fn find_at(&self, value: &[u8], from: usize, groups: &mut Groups) -> Result<bool, MatchLimit> {
         let text = encode(value);
         let start = encode(value.get(..from).unwrap_or(value)).len();
-        groups.0.clear();
+        groups.set(std::iter::empty());
         let Some(captures) = self.0.captures_from_pos(text.as_str(), start).map_err(|_| MatchLimit)? else {
             return Ok(false);
         };
         let place = |end: usize| text.get(..end).map_or(0, |before| before.chars().count());
-        groups.0.extend(
+        groups.set(
             captures
                 .iter()
                 .take(Captures::MAX)

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use portcullis::config::{Address, BodyPolicy, Expose, IpNet, OnFailure};
-use portcullis::model::{Body, Outcome, Score, Verdict};
+use portcullis::model::{AuditParts, Body, Outcome, Score, Verdict};
 use portcullis::service::{Answer, Call, Decision, Door, FailureKind, Gate, Limits, Pass};
 use portcullis::transport::Judge;
 use portcullis::transport::ext_authz::ExtAuthz;
@@ -145,7 +145,7 @@ fn outcome(verdict: Verdict) -> Outcome {
         faults: Vec::new(),
         deterministic: true,
         audit_engine: Default::default(),
-        audit_parts: String::new(),
+        audit_parts: AuditParts::default(),
         work: 0,
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::super::text::{self, Summary};
 use super::*;
 use crate::input::RequestBuf;
-use crate::model::{AuditEngine, Fault, Matched, NotInspected, Phase, RuleId, RuleInfo};
+use crate::model::{AuditEngine, AuditParts, Fault, Matched, NotInspected, Phase, RuleId, RuleInfo};
 
 fn rule(id: u32, severity: Severity, level: u8, matched: (&str, &[u8])) -> RuleMatch {
     let info = RuleInfo {
@@ -56,7 +56,7 @@ fn judged(verdict: Verdict) -> Judged {
         faults: Vec::new(),
         deterministic: true,
         audit_engine: AuditEngine::Off,
-        audit_parts: String::new(),
+        audit_parts: AuditParts::default(),
         work: 0,
     };
     Judged { outcome: Some(outcome), evaluation: Duration::from_micros(12) }

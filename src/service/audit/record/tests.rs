@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::config::{AuditWhen, Expose};
-use crate::model::{AuditEngine, Body, Header, NotInspected, Request, RuleId, Score};
+use crate::model::{AuditEngine, AuditParts, Body, Header, NotInspected, Request, RuleId, Score};
 use crate::service::testing::{call, load, outcome, rule_match};
 use crate::service::{FailureKind, audit};
 
@@ -135,7 +135,7 @@ fn nothing_in_a_request_starts_a_line_or_a_record() {
     rule.msg = evil.to_vec();
     rule.expanded_tags = Some(vec![String::from_utf8_lossy(evil).into_owned()]);
     let mut denied = denied(vec![rule]);
-    let parts = Outcome { audit_parts: "ABCHZ".to_owned(), ..(**denied.outcome.as_ref().unwrap()).clone() };
+    let parts = Outcome { audit_parts: AuditParts::of("ABCHZ"), ..(**denied.outcome.as_ref().unwrap()).clone() };
     denied.outcome = Some(Arc::new(parts));
     let line = line(request, &denied, &Policy::default());
     assert!(!line.chars().any(char::is_control), "{line}");
@@ -172,7 +172,7 @@ fn failures_detection_and_parts() {
 
     let would = Some(Verdict::Deny { status: 403, rule: RuleId::new(949_110), close: false });
     let not_inspected = vec![NotInspected::BodyAbsent];
-    let parts = "AZ".to_owned();
+    let parts = AuditParts::of("AZ");
     let detected = Outcome { would, not_inspected, audit_parts: parts, ..outcome(Verdict::Allow) };
     let policy = Policy { mode: Mode::Detect, ..Policy::default() };
     let record = read(Request::default(), &decision(Answer::Allow, Some(detected)), &policy);
