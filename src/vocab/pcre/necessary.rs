@@ -126,6 +126,8 @@ fn of_set(set: ByteSet) -> Part {
 fn of_repeat(Repeat { node, min, max, .. }: &Repeat) -> Part {
     let mut inner = part(node);
     match (min, max) {
+        (0, _) if inner.is_never() => Part::empty(),
+        _ if inner.is_never() => inner,
         (0, Some(1)) => match inner.texts.take() {
             Some(mut texts) => {
                 texts.push(Vec::new());
@@ -142,7 +144,6 @@ fn of_repeat(Repeat { node, min, max, .. }: &Repeat) -> Part {
             }
             concat_parts(parts)
         }
-        _ if inner.is_never() => inner,
         _ => {
             inner.close();
             inner.necessary.min_len = inner.necessary.min_len.saturating_mul(*min as usize);
@@ -245,7 +246,7 @@ mod tests {
             (r"(?:ab){3}", 6, &["babab"]),
             (r"/\.{2,3}/", 4, &[".."]),
             (r"(?!x)^foo$", 3, &["foo"]),
-            (r"(?i)b['$]*u['$]*s['$]*y(?:[$]\w*)?x?", 4, &["busy", "'", "$"]),
+            (r"(?i)b['$]*u['$]*s['$]*y(?:[$]\w*)?x?", 4, &["busy", "\\'", "$"]),
         ];
         for (pattern, min_len, texts) in cases {
             let found = necessary(pattern);
