@@ -19,7 +19,7 @@ impl Compiler<'_> {
             EffectDraft::SetVar(text) => return self.set_var(draft, text).map(Effect::SetVar),
             EffectDraft::RuleEngine(mode) => Ctl::RuleEngine(*mode),
             EffectDraft::AuditEngine(mode) => Ctl::AuditEngine(*mode),
-            EffectDraft::AuditLogParts(change) => Ctl::AuditLogParts(change.clone()),
+            EffectDraft::AuditLogParts(change) => Ctl::AuditLogParts(*change),
             EffectDraft::RequestBodyAccess(access) => Ctl::RequestBodyAccess(*access),
             EffectDraft::RequestBodyLimit(limit) => Ctl::RequestBodyLimit(*limit),
             EffectDraft::RequestBodyProcessor(name) => Ctl::RequestBodyProcessor(name.as_str().into()),

@@ -193,17 +193,20 @@ impl<'a> Transaction<'a> {
     /// Looks at a value, unless what was found for it the last time is still known.
     fn remember(&mut self, sieve: &mut Sieve, root: NodeIndex, value: &[u8]) {
         let table = sieve.plans.table();
-        if sieve.memo.recall(table, root, value, &mut sieve.found) {
-            self.spend(1);
+        // Known or not, the work counts the same: what a worker has seen before changes no outcome.
+        if let Some(work) = sieve.memo.recall(table, root, value, &mut sieve.found) {
+            self.spend(work);
             return;
         }
+        let spent = self.result.spent;
         // Entries known already are looked for again: what is kept has to be about this value alone.
         let before = std::mem::take(&mut sieve.found);
         std::mem::swap(&mut sieve.found, &mut sieve.spare);
         zero(&mut sieve.found, before.len());
         self.look_at_value(sieve, root, value);
         if !self.gave_up() {
-            sieve.memo.keep(table, root, value, &sieve.found);
+            let work = usize::try_from(self.result.spent - spent).unwrap_or(usize::MAX);
+            sieve.memo.keep(table, root, value, &sieve.found, work);
         }
         sieve.found.iter_mut().zip(&before).for_each(|(word, known)| *word |= known);
         sieve.spare = before;

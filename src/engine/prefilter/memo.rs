@@ -58,6 +58,8 @@ struct Kept {
     about: Option<((u64, u64), NodeIndex)>,
     value: Vec<u8>,
     found: Vec<u64>,
+    /// The work it took.
+    work: usize,
 }
 
 fn is_kept(variable: Variable, key: &[u8], value: &[u8]) -> bool {
@@ -83,18 +85,18 @@ impl Memo {
         !self.off && is_kept(variable, key, value)
     }
 
-    /// Adds what is known of a value to `found`; returns whether anything is known.
-    pub(super) fn recall(&self, table: (u64, u64), kind: NodeIndex, value: &[u8], found: &mut [u64]) -> bool {
-        let Some(kept) = self.kept.get(place(kind, value)) else { return false };
+    /// Adds what is known of a value to `found`; returns the work it took to find out, if anything is known.
+    pub(super) fn recall(&self, table: (u64, u64), kind: NodeIndex, value: &[u8], found: &mut [u64]) -> Option<usize> {
+        let kept = self.kept.get(place(kind, value))?;
         if kept.about != Some((table, kind)) || kept.value != value {
-            return false;
+            return None;
         }
         found.iter_mut().zip(&kept.found).for_each(|(word, more)| *word |= more);
-        true
+        Some(kept.work)
     }
 
     /// Keeps what was found for a value.
-    pub(super) fn keep(&mut self, table: (u64, u64), kind: NodeIndex, value: &[u8], found: &[u64]) {
+    pub(super) fn keep(&mut self, table: (u64, u64), kind: NodeIndex, value: &[u8], found: &[u64], work: usize) {
         if self.kept.is_empty() {
             self.kept.resize(PLACES, Kept::default());
         }
@@ -104,6 +106,7 @@ impl Memo {
             kept.value.extend_from_slice(value);
             kept.found.clear();
             kept.found.extend_from_slice(found);
+            kept.work = work;
         }
     }
 }
@@ -124,15 +127,15 @@ mod tests {
     fn only_the_same_value_of_the_same_kind_is_recalled() {
         let mut memo = Memo::default();
         let kind = NodeIndex(1);
-        assert!(!memo.recall((1, 0), kind, b"some value", &mut [0]));
-        memo.keep((1, 0), kind, b"some value", &[6]);
+        assert_eq!(memo.recall((1, 0), kind, b"some value", &mut [0]), None);
+        memo.keep((1, 0), kind, b"some value", &[6], 30);
         let mut found = [1];
-        assert!(memo.recall((1, 0), kind, b"some value", &mut found));
+        assert_eq!(memo.recall((1, 0), kind, b"some value", &mut found), Some(30));
         assert_eq!(found, [7]);
         for (table, kind, value) in
             [((2, 0), 1, "some value"), ((1, 1), 1, "some value"), ((1, 0), 2, "some value"), ((1, 0), 1, "some valuE")]
         {
-            assert!(!memo.recall(table, NodeIndex(kind), value.as_bytes(), &mut found), "{value}");
+            assert_eq!(memo.recall(table, NodeIndex(kind), value.as_bytes(), &mut found), None, "{value}");
         }
     }
 

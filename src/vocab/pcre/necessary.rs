@@ -50,7 +50,10 @@ fn with_rare_bytes(mut necessary: Necessary, node: &Node) -> Necessary {
     let set = rare.fold(ByteSet::EMPTY, ByteSet::with);
     let left = without(node, set);
     if part(&left).is_never() {
-        necessary.sets.push(set);
+        // A smaller set says more.
+        if !necessary.sets.iter().any(|known| known.minus(set).is_empty()) {
+            necessary.sets.push(set);
+        }
         return necessary.best();
     }
     let clause = whole(&left).best().clauses.into_iter().next();
