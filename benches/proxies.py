@@ -1,0 +1,90 @@
+"""Whole systems on loopback, side by side: Envoy, Traefik and nginx without a WAF, with an authorizer that allows
+everything and with Portcullis; nginx and Apache with ModSecurity. `make bench-proxies`; method in README.md.
+
+    python3 benches/proxies.py                        everything, three rounds
+    python3 benches/proxies.py --proxies envoy,nginx  these proxies
+    python3 benches/proxies.py --rounds 0             only start everything and look at each answer
+
+Writes results/proxies.json and the tables in README.md; `python3 benches/plot.py` draws. Needs `target/release/portcullis`
+and Python's standard library. Every process that it starts ends with it.
+"""
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from proxies import peers, report
+from proxies.load import SCENARIOS, measure, verify
+from proxies.processes import Failure, end_on_signals, stop_all
+from proxies.systems import PROXIES, Builder
+
+HERE = Path(__file__).resolve().parent
+RESULTS = HERE / "results" / "proxies.json"
+SECONDS = 450
+
+
+def say(text=""):
+    print(text, flush=True)
+
+
+def run(options, folder):
+    """Starts, verifies, measures; returns the whole result, or `None` when nothing was to be measured."""
+    start = time.monotonic()
+    builder = Builder(folder, options.proxies)
+    systems = builder.build()
+    for reason in builder.skipped:
+        say(f"SKIPPED: {reason}")
+    for system in systems:
+        for scenario in SCENARIOS:
+            verify(system, scenario)
+    say(f"{len(systems)} systems, {len(SCENARIOS)} scenarios: every answer is as it should be")
+    about = report.about(peers.versions(), builder.skipped)
+    samples, rounds = {}, 0
+    for number in range(options.rounds):
+        began = time.monotonic()
+        # What comes first in one round comes later in the next.
+        turned = systems[number * 5 % len(systems):] + systems[:number * 5 % len(systems)]
+        for scenario in SCENARIOS:
+            scenario_began = time.monotonic()
+            for system in turned:
+                samples.setdefault((scenario.key, system.key), []).append(
+                    measure(system, scenario, builder.upstream, Path(folder)))
+            say(f"   {scenario.title}: {time.monotonic() - scenario_began:.0f} s")
+        rounds += 1
+        took = time.monotonic() - began
+        say(f"round {rounds} of {options.rounds}: {took:.0f} s")
+        if time.monotonic() - start + took > SECONDS:
+            say(f"NOTE: no time for another round within {SECONDS} s")
+            break
+    return report.result(about, SCENARIOS, systems, samples, rounds, time.monotonic() - start) if rounds else None
+
+
+def main():
+    parser = argparse.ArgumentParser(description="whole systems on loopback, side by side")
+    parser.add_argument("--proxies", type=lambda text: text.split(","), default=list(PROXIES))
+    parser.add_argument("--rounds", type=int, default=3)
+    options = parser.parse_args()
+    end_on_signals()
+    peers.install(options.proxies)
+    try:
+        with tempfile.TemporaryDirectory(prefix="portcullis-proxies-") as folder:
+            try:
+                result = run(options, folder)
+            finally:
+                stop_all()
+    except Failure as failure:
+        say(f"FAILED: {failure}")
+        return 1
+    if result:
+        say(report.markdown(result))
+        RESULTS.parent.mkdir(exist_ok=True)
+        RESULTS.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+        report.into_readme(HERE / "README.md", result)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

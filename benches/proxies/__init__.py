@@ -1,0 +1,1 @@
+"""The parts of `benches/proxies.py`: whole systems on loopback, measured side by side."""
