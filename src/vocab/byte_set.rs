@@ -102,7 +102,8 @@ impl ByteSet {
 
     /// The bytes in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = u8> + '_ {
-        (0..=u8::MAX).filter(|byte| self.contains(*byte))
+        let [low, high] = self.0;
+        bits(low).chain(bits(high).map(|bit| bit | 0x80))
     }
 
     /// The set as ranges of neighbouring bytes, in ascending order.
@@ -122,6 +123,15 @@ impl ByteSet {
     pub fn fold_case(self) -> Self {
         self.iter().fold(self, |set, byte| set.with(byte.to_ascii_lowercase()).with(byte.to_ascii_uppercase()))
     }
+}
+
+/// The numbers of the bits that are set.
+fn bits(mut half: u128) -> impl Iterator<Item = u8> {
+    std::iter::from_fn(move || {
+        let bit = (half != 0).then(|| half.trailing_zeros() as u8)?;
+        half &= half - 1;
+        Some(bit)
+    })
 }
 
 impl fmt::Debug for ByteSet {

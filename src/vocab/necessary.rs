@@ -95,11 +95,11 @@ impl Clause {
         Some(Self(texts)).filter(|clause| clause.frequency() < FREQUENT)
     }
 
-    /// The texts that hold no other text of the clause.
+    /// The texts that do not end with another text of the clause, which would be found there too.
     fn shortest(&self) -> Vec<&[u8]> {
         let all: FxHashSet<&[u8]> = self.0.iter().map(Vec::as_slice).collect();
-        let parts = |text: &'_ [u8]| (1..text.len()).any(|size| text.windows(size).any(|part| all.contains(part)));
-        all.iter().copied().filter(|text| !parts(text)).collect()
+        let ends = |text: &[u8]| (1..text.len()).any(|cut| text.get(cut..).is_some_and(|end| all.contains(end)));
+        all.iter().copied().filter(|text| !ends(text)).collect()
     }
 
     /// About how often per byte the rarest window of one of the texts begins in ordinary text.
