@@ -6,7 +6,7 @@ MINUTES ?= 2
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help run test crs e2e conformance conformance-blocking conformance-envoy conformance-traefik differential prefilter reference test-table fuzz bench bench-proxies clean
+.PHONY: help run test crs e2e conformance conformance-blocking conformance-envoy conformance-traefik differential prefilter reference test-table fuzz bench bench-peers bench-proxies clean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-22s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -56,6 +56,9 @@ fuzz: ## Fuzz each target (MINUTES=2 each; how and what: tests/fuzz/README.md)
 
 bench: ## Benchmarks; method and numbers in benches/README.md
 	$(CARGO) bench --locked
+
+bench-peers: ## Side by side with libmodsecurity 3 and zentinel-modsec (ARGS=--instructions counts by valgrind)
+	$(CARGO) run --release --locked --manifest-path benches/peers/Cargo.toml --target-dir target -- $(ARGS)
 
 bench-proxies: ## Whole systems: proxies without a WAF, with an allow-all authorizer, with Portcullis, with ModSecurity
 	$(CARGO) build --release --locked --bin portcullis

@@ -137,12 +137,14 @@ impl Engines {
         found: &mut BTreeMap<u32, &'static str>,
         scratch: &mut Scratch,
     ) {
-        for (class, rules) in &self.readings {
+        let several = (super::classes::SEVERAL, &self.all_readings);
+        for (class, rules) in self.readings.iter().map(|(class, rules)| (*class, rules)).chain([several]) {
+            if open.is_empty() {
+                return;
+            }
             let read = ours(rules, sample, scratch);
             settle(open, found, class, |rule| read.contains(&rule) == their.contains(&rule));
         }
-        let read = ours(&self.all_readings, sample, scratch);
-        settle(open, found, super::classes::SEVERAL, |rule| read.contains(&rule) == their.contains(&rule));
     }
 
     fn by_repairs(
