@@ -12,6 +12,8 @@ from .processes import Failure
 from .systems import ALLOW_ALL, CACHE_OFF, CACHE_ON, CRS, NONE, WAFS
 
 BEGIN, END = "<!-- proxies: begin -->", "<!-- proxies: end -->"
+# Share of the CPU time that may be others' before rates are worth little.
+BUSY = 0.1
 # Of the allow-all authorizer's rate behind Envoy, on requests that pass.
 MARKS = {CACHE_OFF: 0.8, CACHE_ON: 0.95}
 
@@ -66,8 +68,15 @@ def row(scenario, system, systems, samples):
         "added_p50_ms": against(NONE, lambda ours, theirs: ours["p50_ms"] - theirs["p50_ms"]),
         "added_p99_ms": against(NONE, lambda ours, theirs: ours["p99_ms"] - theirs["p99_ms"]),
         "cpu_us": {part: round(median(sample["cpu_us"][part] for sample in mine), 1) for part in mine[0]["cpu_us"]},
-        "rounds": [{**sample, "requests_per_second": round(sample["requests_per_second"], 1)} for sample in mine],
+        "rounds": [rounded(sample) for sample in mine],
     }
+
+
+def rounded(sample):
+    """A sample as it is kept: no digits that mean nothing."""
+    if isinstance(sample, dict):
+        return {name: rounded(value) for name, value in sample.items()}
+    return round(sample, 3) if isinstance(sample, float) else sample
 
 
 def table(whole, head, cell, systems):
@@ -109,6 +118,8 @@ def circumstances(facts):
         f"{facts['cores']} cores ({facts['cpu']}), Linux {facts['kernel']}; {names}.",
         f"Medians; interleaved rounds: {facts['rounds']}, {facts['seconds']} s in all. Load average before the run "
         f"{facts['load_before']:.1f}; other processes took {facts['others_share']:.0%} of the CPU time that was used while measuring.",
+        *(["NOTE: the machine was busy with other work. Rates and times say little then; CPU a request says more."]
+          if facts["others_share"] > BUSY else []),
         *(f"SKIPPED: {reason}." for reason in facts["skipped"]),
     ]
     return "\n".join(lines)
