@@ -99,7 +99,7 @@ def proxies(whole):
         return Bar(system["title"], [(proxy, colour), (waf, COLOURS["waf"])], f"{proxy + waf:,.0f} µs")
 
     where = f"{facts['cores']} cores; CRS {facts['crs']}, paranoia level {facts['paranoia_level']}, blocking"
-    when = f"{facts['date']}, commit {facts['commit']}; medians of {facts['rounds']} rounds"
+    when = f"{facts['date']}, commit {facts['commit']}; medians, rounds: {facts['rounds']}"
     wafs = dict.fromkeys(system["waf"] for system in systems)
     names = {system["waf"]: system["title"].partition(", ")[2] for system in systems}
     return {
