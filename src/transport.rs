@@ -18,6 +18,7 @@ pub mod grpc;
 pub mod listen;
 pub mod original;
 pub mod protocol;
+pub mod workers;
 
 use crate::config::BodyPolicy;
 use crate::service::{Call, Decision, FailureKind, Pass, Service};

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
 use clap::Args;
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::{Builder, Handle};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tonic_health::ServingStatus;
@@ -30,8 +30,9 @@ use crate::transport::admin::Admin;
 use crate::transport::ext_authz::ExtAuthz;
 use crate::transport::forward_auth::ForwardAuth;
 use crate::transport::front::Front;
-use crate::transport::listen::Listener;
+use crate::transport::listen::{Listener, Protocol};
 use crate::transport::protocol::{Http1, Http2};
+use crate::transport::workers::Workers;
 
 /// How long calls under way may take to finish once a stop was asked for.
 const GRACE: Duration = Duration::from_secs(10);
@@ -63,16 +64,15 @@ impl ServeArgs {
 pub fn run(args: &ServeArgs) -> anyhow::Result<Exit> {
     log_to_stderr();
     let config = args.read().map_err(|messages| anyhow!("{}", messages.join("\n")))?;
-    // Evaluations are CPU work of some hundred microseconds on these workers. One scheduler over all connections costs
-    // 3 to 7 us more per check than one single-threaded scheduler per core would (measured with an allow-all server), but
-    // Envoy opens one connection per worker thread and keeps it: without stealing, a busy connection would wait for its
-    // core while another core is idle.
-    let doors = Builder::new_multi_thread().thread_name("door").enable_all().build().context("cannot start threads")?;
+    // Evaluations are CPU work of some ten microseconds on these threads. Envoy opens one connection per worker thread and
+    // keeps it; such a thread of Envoy's spends more on a request than ours does on its check.
+    let doors = Workers::start().context("cannot start threads")?;
     // Signals, admin and reloads live on this thread, so that they answer while the doors are busy.
-    let main = Builder::new_current_thread().enable_all().build().context("cannot start the event loop")?;
-    let ended = main.block_on(serve(args.clone(), config, &doors));
-    doors.shutdown_background();
-    ended
+    // The thread that loads rules ends soon after: only then does the allocator give back what it had used.
+    let mut main = Builder::new_current_thread();
+    let main = main.enable_all().thread_keep_alive(Duration::from_millis(100)).build();
+    let main = main.context("cannot start the event loop")?;
+    main.block_on(serve(args.clone(), config, &doors))
 }
 
 /// Operational logs are JSON lines; people at a terminal get text. `RUST_LOG` chooses what is logged.
@@ -91,7 +91,7 @@ struct Bound {
     forward_auth: Option<Listener>,
 }
 
-async fn serve(args: ServeArgs, config: Config, doors: &Runtime) -> anyhow::Result<Exit> {
+async fn serve(args: ServeArgs, config: Config, doors: &Workers) -> anyhow::Result<Exit> {
     let mut signals = Signals::listen().context("cannot listen for signals")?;
     let bound = bind_doors(&config, doors).await?;
     let (draining, stop) = watch::channel(false);
@@ -132,13 +132,21 @@ async fn load(args: &ServeArgs, signals: &mut Signals) -> anyhow::Result<Option<
     Ok(Some(Arc::new(service)))
 }
 
-/// Binds the sockets of the doors, on the runtime that will serve them.
-async fn bind_doors(config: &Config, doors: &Runtime) -> anyhow::Result<Bound> {
-    let _on_the_doors = doors.enter();
+/// Binds the sockets of the doors, each on the worker that will accept from it.
+async fn bind_doors(config: &Config, doors: &Workers) -> anyhow::Result<Bound> {
     Ok(Bound {
-        ext_authz: bind("ext_authz", config.listen.ext_authz.as_ref()).await?,
-        forward_auth: bind("forward_auth", config.listen.forward_auth.as_ref()).await?,
+        ext_authz: bind_on(&doors.beginning_with(0), "ext_authz", config.listen.ext_authz.as_ref()).await?,
+        forward_auth: bind_on(&doors.beginning_with(1), "forward_auth", config.listen.forward_auth.as_ref()).await?,
     })
+}
+
+async fn bind_on(
+    workers: &[Handle],
+    door: &'static str,
+    address: Option<&Address>,
+) -> anyhow::Result<Option<Listener>> {
+    let _on_the_first = workers.first().map(Handle::enter);
+    bind(door, address).await
 }
 
 async fn bind(door: &'static str, address: Option<&Address>) -> anyhow::Result<Option<Listener>> {
@@ -177,16 +185,26 @@ fn open(
     service: &Arc<Service>,
     health: &HealthReporter,
     stop: &watch::Receiver<bool>,
-    doors: &Runtime,
+    doors: &Workers,
 ) -> Vec<JoinHandle<()>> {
     let front = Arc::new(Front::new(Arc::clone(service), config.trusted_proxies.clone()));
     let health = HealthServer::new(HealthService::from_health_reporter(health.clone()));
     let ext_authz = Http2(ExtAuthz::new(Arc::clone(&front), health));
     let forward_auth = Http1::new(ForwardAuth::new(front));
-    let ext_authz = bound.ext_authz.map(|listener| doors.spawn(listener.serve(ext_authz, stop.clone(), GRACE)));
+    let ext_authz = bound.ext_authz.map(|listener| serve_on(doors.beginning_with(0), listener, ext_authz, stop));
     let forward_auth =
-        bound.forward_auth.map(|listener| doors.spawn(listener.serve(forward_auth, stop.clone(), GRACE)));
-    ext_authz.into_iter().chain(forward_auth).collect()
+        bound.forward_auth.map(|listener| serve_on(doors.beginning_with(1), listener, forward_auth, stop));
+    ext_authz.into_iter().chain(forward_auth).flatten().collect()
+}
+
+fn serve_on<P: Protocol>(
+    workers: Vec<Handle>,
+    listener: Listener,
+    protocol: P,
+    stop: &watch::Receiver<bool>,
+) -> Option<JoinHandle<()>> {
+    let first = workers.first()?.clone();
+    Some(first.spawn(listener.serve_on(workers, protocol, stop.clone(), GRACE)))
 }
 
 async fn finished(served: Vec<JoinHandle<()>>) {

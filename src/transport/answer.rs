@@ -3,6 +3,8 @@
 //! Knows no wire format. Nothing of the client's request is repeated, and nothing of the rules is told but what the
 //! policy exposes.
 
+use std::borrow::Cow;
+
 use crate::config::Expose;
 use crate::service::{Answer, Decision};
 
@@ -57,30 +59,42 @@ pub fn score(decision: &Decision) -> i64 {
 }
 
 /// The request id in an alphabet that is safe in headers, logs and pages.
-pub fn request_id(decision: &Decision) -> String {
-    let safe = |character: &char| character.is_ascii_alphanumeric() || "-_.".contains(*character);
-    decision.request_id.chars().filter(safe).take(64).collect()
+pub fn request_id(decision: &Decision) -> Cow<'_, str> {
+    const AT_MOST: usize = 64;
+    let safe = |character: char| character.is_ascii_alphanumeric() || "-_.".contains(character);
+    let id = &decision.request_id;
+    if id.len() <= AT_MOST && id.chars().all(safe) {
+        return Cow::Borrowed(id);
+    }
+    Cow::Owned(id.chars().filter(|character| safe(*character)).take(AT_MOST).collect())
+}
+
+fn score_text(decision: &Decision) -> Cow<'static, str> {
+    match score(decision) {
+        0 => Cow::Borrowed("0"),
+        score => Cow::Owned(score.to_string()),
+    }
 }
 
 /// Headers for the backend. All of them on every answer, so that the proxy replaces what a client made up.
-pub fn upstream_headers(decision: &Decision) -> [(&'static str, String); 3] {
+pub fn upstream_headers(decision: &Decision) -> [(&'static str, Cow<'_, str>); 3] {
     [
-        ("x-waf-verdict", verdict(decision).to_owned()),
-        ("x-waf-score", score(decision).to_string()),
+        ("x-waf-verdict", verdict(decision).into()),
+        ("x-waf-score", score_text(decision)),
         ("x-waf-request-id", request_id(decision)),
     ]
 }
 
 /// Headers for the client whose request is refused.
-pub fn client_headers(decision: &Decision) -> Vec<(&'static str, String)> {
+pub fn client_headers(decision: &Decision) -> Vec<(&'static str, Cow<'_, str>)> {
     let mut headers = vec![
-        ("content-type", "text/plain; charset=utf-8".to_owned()),
-        ("cache-control", "no-store".to_owned()),
+        ("content-type", "text/plain; charset=utf-8".into()),
+        ("cache-control", "no-store".into()),
         ("x-waf-request-id", request_id(decision)),
     ];
     if decision.expose != Expose::None {
-        headers.push(("x-waf-verdict", verdict(decision).to_owned()));
-        headers.push(("x-waf-score", score(decision).to_string()));
+        headers.push(("x-waf-verdict", verdict(decision).into()));
+        headers.push(("x-waf-score", score_text(decision)));
     }
     headers
 }

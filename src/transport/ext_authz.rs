@@ -4,19 +4,21 @@
 //! `failure_mode_allow` has the last word, or, if the policy fails open, with OK; a denial is never a gRPC error, and
 //! neither is ever left to the framework.
 
+pub mod protobuf;
 pub mod request;
 pub mod response;
+pub mod wire;
 
 use std::convert::Infallible;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::{HeaderMap, Request, Response};
-use hyper::body::Incoming;
-use tonic::body::Body;
+use hyper::body::{Body, Frame, Incoming, SizeHint};
 use tonic_health::pb::health_server::HealthServer;
 use tonic_health::server::HealthService;
 
@@ -24,12 +26,6 @@ use super::Judge;
 use super::front::Front;
 use super::{answer, grpc};
 use crate::service::{Decision, Door, FailureKind, Pass};
-
-/// Generated from `proto/check_request.proto`.
-#[expect(missing_docs, reason = "generated; the .proto file documents it")]
-pub mod wire {
-    include!(concat!(env!("OUT_DIR"), "/portcullis.check.rs"));
-}
 
 const CHECK: &str = "/envoy.service.auth.v3.Authorization/Check";
 const HEALTH: &str = "/grpc.health.v1.Health/";
@@ -61,7 +57,7 @@ impl<J: Judge> ExtAuthz<J> {
 }
 
 impl<J: Judge> hyper::service::Service<Request<Incoming>> for ExtAuthz<J> {
-    type Response = Response<Body>;
+    type Response = Response<Answer>;
     type Error = Infallible;
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
 
@@ -72,10 +68,48 @@ impl<J: Judge> hyper::service::Service<Request<Incoming>> for ExtAuthz<J> {
                 let times = Times::of(request.headers());
                 let pass = self.front.judge.admit();
                 let front = Arc::clone(&self.front);
-                Box::pin(async move { Ok(check(&front, request.into_body(), times, pass).await.map(Body::new)) })
+                Box::pin(async move { Ok(check(&front, request.into_body(), times, pass).await.map(Answer::Ours)) })
             }
-            path if path.starts_with(HEALTH) => Box::pin(tower::Service::call(&mut self.health.clone(), request)),
-            _ => Box::pin(std::future::ready(Ok(grpc::unimplemented().map(Body::new)))),
+            path if path.starts_with(HEALTH) => {
+                let answer = tower::Service::call(&mut self.health.clone(), request);
+                Box::pin(async move { answer.await.map(|answer| answer.map(Answer::Health)) })
+            }
+            _ => Box::pin(std::future::ready(Ok(grpc::unimplemented().map(Answer::Ours)))),
+        }
+    }
+}
+
+/// The body of an answer: ours as it is, since a box around it would be one more allocation for each check.
+#[derive(Debug)]
+pub enum Answer {
+    /// To a check.
+    Ours(grpc::Unary),
+    /// Of the health service.
+    Health(tonic::body::Body),
+}
+
+impl Body for Answer {
+    type Data = Bytes;
+    type Error = tonic::Status;
+
+    fn poll_frame(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        match self.get_mut() {
+            Self::Ours(body) => Pin::new(body).poll_frame(context).map_err(|never| match never {}),
+            Self::Health(body) => Pin::new(body).poll_frame(context),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match self {
+            Self::Ours(body) => body.is_end_stream(),
+            Self::Health(body) => body.is_end_stream(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            Self::Ours(body) => body.size_hint(),
+            Self::Health(body) => body.size_hint(),
         }
     }
 }
@@ -104,17 +138,29 @@ fn margin(timeout: Duration) -> Duration {
     (timeout / 10).clamp(Duration::from_millis(1), Duration::from_millis(20)).min(timeout)
 }
 
-async fn check<J: Judge>(front: &Front<J>, body: Incoming, times: Times, pass: Option<Pass>) -> Response<grpc::Unary> {
+async fn check<J: Judge>(
+    front: &Arc<Front<J>>,
+    body: Incoming,
+    times: Times,
+    pass: Option<Pass>,
+) -> Response<grpc::Unary> {
     let decision = match pass {
         None => front.fail(None, FailureKind::Overload),
-        // The pass lives until the decision is made: the message is held that long.
         Some(mut pass) => match receive(front, body, times, &mut pass).await {
-            Ok(message) => decide(front, message, times),
+            Ok(message) => {
+                let size = message.len();
+                let judge = move |front: &Front<J>| {
+                    // The pass lives until the decision is made: the message is held that long.
+                    let _pass = pass;
+                    decide(front, &message, times)
+                };
+                front.judging(size, judge).await
+            }
             Err(kind) => front.fail(None, kind),
         },
     };
-    match response::response(&decision) {
-        Some(checked) => grpc::reply(checked.message()),
+    match response::response(&decision, &grpc::NO_PREFIX) {
+        Some(checked) => grpc::reply(checked.into_bytes()),
         None => grpc::unavailable(&answer::body(&decision)),
     }
 }
@@ -130,7 +176,7 @@ async fn receive<J: Judge>(
 }
 
 /// Reads a message and asks about it; whatever the bytes are, there is a decision.
-fn decide<J: Judge>(front: &Front<J>, message: Bytes, times: Times) -> Decision {
+fn decide<J: Judge>(front: &Front<J>, message: &[u8], times: Times) -> Decision {
     let check = match request::decode(message) {
         Ok(check) => check,
         Err(refusal) => return front.decide(None, || Err(refusal)),

@@ -5,6 +5,7 @@
 
 pub mod request;
 
+use std::borrow::Cow;
 use std::convert::Infallible;
 use std::future::Future;
 use std::pin::Pin;
@@ -65,13 +66,13 @@ impl<J: Judge> hyper::service::Service<Request<Incoming>> for ForwardAuth<J> {
         let door = self.clone();
         Box::pin(async move {
             let (call, body) = request.into_parts();
-            Ok(door.answer(&call, body, pass).await)
+            Ok(door.answer(call, body, pass).await)
         })
     }
 }
 
 impl<J: Judge> ForwardAuth<J> {
-    async fn answer(&self, call: &Parts, body: Incoming, pass: Option<Pass>) -> Response<Full<Bytes>> {
+    async fn answer(&self, call: Parts, body: Incoming, pass: Option<Pass>) -> Response<Full<Bytes>> {
         let Some(route) = Route::of(&call.uri) else {
             return plain(StatusCode::NOT_FOUND, "no such path: ask /verify, /verify/{policy} or /check/{policy}/...");
         };
@@ -80,22 +81,36 @@ impl<J: Judge> ForwardAuth<J> {
             return response(&self.front.fail(policy, FailureKind::Overload));
         };
         let limit = self.front.body_limit(policy);
-        let read = tokio::time::timeout(self.body_timeout, read(body, limit, &mut pass)).await;
-        match read.unwrap_or(Err(FailureKind::Deadline)) {
-            Ok(body) => response(&self.decide(route, call, &body, limit)),
-            Err(kind) => response(&self.front.fail(policy, kind)),
-        }
+        let body = match self.receive(body, limit, &mut pass).await {
+            Ok(body) => body,
+            Err(kind) => return response(&self.front.fail(policy, kind)),
+        };
+        let (size, received) = (body.bytes.len(), Instant::now());
+        let judge = move |front: &Front<J>| {
+            let _held_until_then = pass;
+            decide(front, &call, &body, limit, received)
+        };
+        response(&self.front.judging(size, judge).await)
     }
 
-    fn decide(&self, route: Route<'_>, call: &Parts, body: &Collected, limit: usize) -> Decision {
-        let received = Instant::now();
-        self.front.decide(route.policy(), || {
-            let read = Read { bytes: &body.bytes, more: body.more };
-            let original = request::original(route, call, read, limit, &self.front.trusted)?;
-            let door = if matches!(route, Route::Verify(_)) { Door::ForwardAuth } else { Door::Check };
-            Ok(self.front.judge.decide(&original.call(door, received, None)))
-        })
+    async fn receive(&self, body: Incoming, limit: usize, pass: &mut Pass) -> Result<Collected, FailureKind> {
+        // Most calls have none, and so need no clock.
+        if body.is_end_stream() {
+            return Ok(Collected::default());
+        }
+        let read = tokio::time::timeout(self.body_timeout, read(body, limit, pass)).await;
+        read.unwrap_or(Err(FailureKind::Deadline))
     }
+}
+
+fn decide<J: Judge>(front: &Front<J>, call: &Parts, body: &Collected, limit: usize, received: Instant) -> Decision {
+    let Some(route) = Route::of(&call.uri) else { return front.fail(None, FailureKind::Internal) };
+    front.decide(route.policy(), || {
+        let read = Read { bytes: &body.bytes, more: body.more };
+        let original = request::original(route, call, read, limit, &front.trusted)?;
+        let door = if matches!(route, Route::Verify(_)) { Door::ForwardAuth } else { Door::Check };
+        Ok(front.judge.decide(&original.call(door, received, None)))
+    })
 }
 
 /// A body as far as it was read.
@@ -107,9 +122,6 @@ struct Collected {
 
 /// Reads a body up to the limit, for which there must be room.
 async fn read(mut body: Incoming, limit: usize, pass: &mut Pass) -> Result<Collected, FailureKind> {
-    if body.is_end_stream() {
-        return Ok(Collected::default());
-    }
     let announced = body.size_hint().upper().and_then(|size| usize::try_from(size).ok());
     if !pass.hold(announced.unwrap_or(limit).min(limit)) {
         return Err(FailureKind::Overload);
@@ -133,16 +145,16 @@ fn response(decision: &Decision) -> Response<Full<Bytes>> {
     };
     let mut response = Response::new(Full::from(answer::body(decision)));
     *response.status_mut() = status;
-    let location = location.map(|location| ("location", location.to_owned()));
+    let location = location.map(|location| ("location", location.into()));
     headed(response, answer::client_headers(decision).into_iter().chain(location))
 }
 
-fn headed(
+fn headed<'d>(
     mut response: Response<Full<Bytes>>,
-    headers: impl IntoIterator<Item = (&'static str, String)>,
+    headers: impl IntoIterator<Item = (&'static str, Cow<'d, str>)>,
 ) -> Response<Full<Bytes>> {
     for (name, value) in headers {
-        if let Ok(value) = HeaderValue::try_from(value) {
+        if let Ok(value) = HeaderValue::from_str(&value) {
             response.headers_mut().insert(HeaderName::from_static(name), value);
         }
     }

@@ -11,6 +11,9 @@ use super::original::Refusal;
 use crate::config::{Expose, IpNet};
 use crate::service::{Answer, Decision, FailureKind};
 
+/// Messages up to this size are judged where they were read.
+const LARGE: usize = 16 << 10;
+
 /// What is behind a door.
 #[derive(Debug)]
 pub struct Front<J> {
@@ -49,6 +52,21 @@ impl<J: Judge> Front<J> {
             }
             Err(_) => self.fail(policy, FailureKind::Panic),
         }
+    }
+
+    /// Runs the `work` of judging a message of this size: here, or, if it may take long, on a thread of its own, so that
+    /// the other calls of this thread need not wait for it.
+    pub async fn judging(
+        self: &Arc<Self>,
+        size: usize,
+        work: impl FnOnce(&Self) -> Decision + Send + 'static,
+    ) -> Decision {
+        if size <= LARGE {
+            return work(self);
+        }
+        let front = Arc::clone(self);
+        let judged = tokio::task::spawn_blocking(move || work(&front)).await;
+        judged.unwrap_or_else(|_panicked| self.fail(None, FailureKind::Panic))
     }
 
     /// The failure policy's answer, and if even that panics, the closed one.

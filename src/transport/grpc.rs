@@ -7,15 +7,18 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use bytes::{Buf, BufMut, Bytes, BytesMut};
+use bytes::{Buf, Bytes, BytesMut};
 use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use http_body_util::BodyExt;
 use hyper::body::{Body, Frame, SizeHint};
-use prost::Message;
 
 use crate::service::{FailureKind, Pass};
 
+/// A flag and the size of the message.
 const PREFIX: usize = 5;
+
+/// Room for the prefix in front of a message.
+pub const NO_PREFIX: [u8; PREFIX] = [0; PREFIX];
 
 /// Reads the one message of a unary call, at most `limit` bytes, for which there must be room.
 pub async fn receive<B>(mut body: B, limit: usize, pass: &mut Pass) -> Result<Bytes, FailureKind>
@@ -140,18 +143,17 @@ impl Body for Unary {
     }
 }
 
-/// An answer with a message.
-pub fn reply(message: &impl Message) -> Response<Unary> {
-    let size = message.encoded_len();
-    let mut framed = BytesMut::with_capacity(PREFIX + size);
-    framed.put_u8(0);
-    framed.put_u32(u32::try_from(size).unwrap_or(u32::MAX));
-    if message.encode(&mut framed).is_err() {
+/// An answer with the message that stands behind a [`NO_PREFIX`], whose place the prefix takes.
+pub fn reply(mut framed: Vec<u8>) -> Response<Unary> {
+    let size = framed.len().checked_sub(PREFIX).and_then(|size| u32::try_from(size).ok());
+    let (Some(size), Some(prefix)) = (size, framed.first_chunk_mut::<PREFIX>()) else {
         return unavailable("the answer could not be written");
-    }
+    };
+    let [a, b, c, d] = size.to_be_bytes();
+    *prefix = [0, a, b, c, d];
     let mut trailers = HeaderMap::with_capacity(1);
     trailers.insert("grpc-status", HeaderValue::from_static("0"));
-    response(Unary { message: Some(framed.freeze()), trailers: Some(trailers) })
+    response(Unary { message: Some(framed.into()), trailers: Some(trailers) })
 }
 
 /// gRPC's UNAVAILABLE: the call failed, the proxy's own failure mode has the last word.

@@ -13,9 +13,11 @@ use std::time::Duration;
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
+use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
 
+use super::workers::{Desks, Worker};
 use crate::config::Address;
 
 /// Connections at once per listener; more wait in the kernel's queue.
@@ -73,24 +75,37 @@ impl Listener {
         }
     }
 
-    /// Serves connections until `stop` turns true, then waits at most `grace` for those that are open.
+    /// Serves connections on this thread's runtime until `stop` turns true, then waits at most `grace` for those that are
+    /// open.
     pub async fn serve<P: Protocol>(self, protocol: P, stop: watch::Receiver<bool>, grace: Duration) {
+        self.serve_on(Vec::new(), protocol, stop, grace).await;
+    }
+
+    /// The same with connections spread over `workers`, the first of which has to be where this runs.
+    pub async fn serve_on<P: Protocol>(
+        self,
+        workers: Vec<Handle>,
+        protocol: P,
+        stop: watch::Receiver<bool>,
+        grace: Duration,
+    ) {
         let mut connections = JoinSet::new();
         let room = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+        let desks = Desks::new(workers);
         let mut stopping = stop.clone();
         loop {
             let accepted = tokio::select! {
                 () = stopped(&mut stopping) => break,
-                Some(_) = connections.join_next() => continue,
                 accepted = self.accept(&room) => accepted,
             };
-            match accepted {
-                Ok(connection) => drop(connections.spawn(connection.serve(protocol.clone(), stop.clone()))),
-                Err(error) => {
-                    // No descriptors left, mostly: take a breath rather than spin.
-                    tracing::warn!(%error, "cannot accept a connection");
-                    tokio::time::sleep(Duration::from_millis(50)).await;
-                }
+            // Reaped here and not as they end: each end would wake this thread.
+            while connections.try_join_next().is_some() {}
+            if let Err(error) =
+                accepted.and_then(|accepted| accepted.start(&desks, &mut connections, protocol.clone(), stop.clone()))
+            {
+                // No descriptors left, mostly: take a breath rather than spin.
+                tracing::warn!(%error, "cannot accept a connection");
+                tokio::time::sleep(Duration::from_millis(50)).await;
             }
         }
         drop(self);
@@ -100,7 +115,7 @@ impl Listener {
         }
     }
 
-    async fn accept(&self, room: &Arc<Semaphore>) -> io::Result<Connection> {
+    async fn accept(&self, room: &Arc<Semaphore>) -> io::Result<Accepted> {
         let room = Arc::clone(room).acquire_owned().await.map_err(io::Error::other)?;
         let stream = match self {
             Self::Tcp(listener) => {
@@ -110,26 +125,84 @@ impl Listener {
             }
             Self::Unix(listener, _) => Stream::Unix(listener.accept().await?.0),
         };
-        Ok(Connection { stream, _room: room })
+        Ok(Accepted { stream, room })
     }
 }
 
 /// A connection that was accepted.
-struct Connection {
+struct Accepted {
     stream: Stream,
-    _room: OwnedSemaphorePermit,
+    room: OwnedSemaphorePermit,
 }
 
+impl Accepted {
+    /// Serves the connection where there is most room.
+    fn start<P: Protocol>(
+        self,
+        desks: &Desks,
+        connections: &mut JoinSet<()>,
+        protocol: P,
+        stop: watch::Receiver<bool>,
+    ) -> io::Result<()> {
+        let Self { stream, room } = self;
+        let (worker, seat) = desks.seat();
+        let held = (room, seat);
+        match worker {
+            Worker::Here => connections.spawn(async move {
+                stream.serve(protocol, stop).await;
+                drop(held);
+            }),
+            Worker::There(handle) => {
+                let stream = stream.leave()?;
+                connections.spawn_on(
+                    async move {
+                        match stream.arrive() {
+                            Ok(stream) => stream.serve(protocol, stop).await,
+                            Err(error) => tracing::warn!(%error, "cannot hand over a connection"),
+                        }
+                        drop(held);
+                    },
+                    handle,
+                )
+            }
+        };
+        Ok(())
+    }
+}
+
+/// A connection that this thread's event loop watches.
 enum Stream {
     Tcp(TcpStream),
     Unix(UnixStream),
 }
 
-impl Connection {
+/// A connection between two event loops.
+enum Moving {
+    Tcp(std::net::TcpStream),
+    Unix(std::os::unix::net::UnixStream),
+}
+
+impl Stream {
     async fn serve<P: Protocol>(self, protocol: P, stop: watch::Receiver<bool>) {
-        match self.stream {
-            Stream::Tcp(stream) => protocol.connection(TokioIo::new(stream), stop).await,
-            Stream::Unix(stream) => protocol.connection(TokioIo::new(stream), stop).await,
+        match self {
+            Self::Tcp(stream) => protocol.connection(TokioIo::new(stream), stop).await,
+            Self::Unix(stream) => protocol.connection(TokioIo::new(stream), stop).await,
+        }
+    }
+
+    fn leave(self) -> io::Result<Moving> {
+        match self {
+            Self::Tcp(stream) => stream.into_std().map(Moving::Tcp),
+            Self::Unix(stream) => stream.into_std().map(Moving::Unix),
+        }
+    }
+}
+
+impl Moving {
+    fn arrive(self) -> io::Result<Stream> {
+        match self {
+            Self::Tcp(stream) => TcpStream::from_std(stream).map(Stream::Tcp),
+            Self::Unix(stream) => UnixStream::from_std(stream).map(Stream::Unix),
         }
     }
 }

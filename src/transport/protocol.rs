@@ -110,6 +110,8 @@ where
         let mut builder = http2::Builder::new(TokioExecutor::new());
         builder.timer(TokioTimer::new()).max_concurrent_streams(MAX_STREAMS);
         builder.max_pending_accept_reset_streams(MAX_PENDING_RESETS).keep_alive_interval(PING_EVERY);
+        // gRPC has no use for the date.
+        builder.auto_date_header(false);
         let connection = builder.serve_connection(io, self.0.clone());
         async move { finish_gracefully!(connection, stop) }
     }

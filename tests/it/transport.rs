@@ -10,4 +10,5 @@ mod forward_auth;
 mod limits;
 mod listen;
 mod parity;
+mod reference;
 pub(crate) mod wire;

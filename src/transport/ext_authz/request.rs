@@ -5,10 +5,7 @@
 
 use std::net::IpAddr;
 
-use bytes::Bytes;
-use prost::Message;
-
-use super::wire::{AttributeContext, CheckRequest, Entry, HttpRequest, Peer};
+use super::wire::{CheckRequest, HttpRequest, Peer};
 use crate::config::IpNet;
 use crate::model::{Body, Header};
 use crate::service::FailureKind;
@@ -16,44 +13,37 @@ use crate::transport::body::{self, CHUNKED, PARTIAL_BODY};
 use crate::transport::client::{self, Forwarded};
 use crate::transport::original::{self, Original, Refusal};
 
-/// The key of `context_extensions` that names the policy.
-pub const POLICY: &[u8] = b"portcullis.policy";
-
-/// Reads a `CheckRequest`; its parts are slices of `message`.
-pub fn decode(message: Bytes) -> Result<CheckRequest, Refusal> {
-    CheckRequest::decode(message).map_err(|_| Refusal::Failure(FailureKind::Undecodable))
+/// Reads a `CheckRequest`.
+pub fn decode(message: &[u8]) -> Result<CheckRequest<'_>, Refusal> {
+    CheckRequest::read(message).map_err(|_| Refusal::Failure(FailureKind::Undecodable))
 }
 
 /// The policy a `CheckRequest` names; a name that is not UTF-8 is that of no policy.
-pub fn policy(check: &CheckRequest) -> Result<Option<&str>, Refusal> {
-    let extensions = check.attributes.as_ref().map(|attributes| attributes.context_extensions.as_slice());
-    let name = extensions.unwrap_or_default().iter().rfind(|entry| entry.key == POLICY).map(|entry| &entry.value);
+pub fn policy<'m>(check: &CheckRequest<'m>) -> Result<Option<&'m str>, Refusal> {
     let unknown = Refusal::Failure(FailureKind::UnknownPolicy);
-    name.map(|name| std::str::from_utf8(name).map_err(|_| unknown)).transpose()
+    check.policy.map(|name| std::str::from_utf8(name).map_err(|_| unknown)).transpose()
 }
 
 /// The client's request. `limit` is the largest body its policy inspects.
-pub fn original<'m>(check: &'m CheckRequest, trusted: &[IpNet], limit: usize) -> Result<Original<'m>, Refusal> {
-    let undecodable = Refusal::Failure(FailureKind::Undecodable);
-    let attributes = check.attributes.as_ref().ok_or(undecodable)?;
-    let http = attributes.request.as_ref().and_then(|request| request.http.as_ref()).ok_or(undecodable)?;
+pub fn original<'m>(check: &CheckRequest<'m>, trusted: &[IpNet], limit: usize) -> Result<Original<'m>, Refusal> {
+    let http = check.http.as_ref().ok_or(Refusal::Failure(FailureKind::Undecodable))?;
     let lines = Lines::of(http);
-    let method = lines.method.unwrap_or(&http.method);
-    let host = [lines.authority, Some(&http.host[..]), lines.host].into_iter().flatten().find(|host| !host.is_empty());
+    let method = lines.method.unwrap_or(http.method);
+    let host = [lines.authority, Some(http.host), lines.host].into_iter().flatten().find(|host| !host.is_empty());
     let host = host.unwrap_or_default();
-    let target = target(method, lines.path.unwrap_or(&http.path), host)?;
-    let protocol = protocol(&http.protocol);
-    let bytes: &[u8] = if http.raw_body.is_empty() { &http.body } else { &http.raw_body };
+    let target = target(method, lines.path.unwrap_or(http.path), host)?;
+    let protocol = protocol(http.protocol);
+    let bytes = if http.raw_body.is_empty() { http.body } else { http.raw_body };
     let body = body::forwarded(bytes, lines.cut, lines.length, limit, method);
     Ok(Original {
         policy: policy(check)?,
         method,
         target,
         protocol,
-        scheme: original::scheme(&http.scheme),
+        scheme: original::scheme(http.scheme),
         host,
-        client: client(attributes, &lines.headers, trusted),
-        server: attributes.destination.as_ref().map(address).unwrap_or_default(),
+        client: client(check, &lines.headers, trusted),
+        server: address(&check.destination),
         headers: lines.finish(protocol, host, body),
         body,
     })
@@ -94,19 +84,19 @@ struct Lines<'m> {
 }
 
 impl<'m> Lines<'m> {
-    fn of(http: &'m HttpRequest) -> Self {
-        let raw = http.header_map.as_ref().map(|map| map.headers.as_slice()).unwrap_or_default();
-        let mut lines = Self { headers: Vec::with_capacity(raw.len().max(http.headers.len()) + 2), ..Self::default() };
-        for header in raw {
-            lines.add(&header.key, if header.raw_value.is_empty() { &header.value } else { &header.raw_value });
-        }
-        if raw.is_empty() {
+    fn of(http: &HttpRequest<'m>) -> Self {
+        // Room for a `host` and a framing besides what is here.
+        let headers = Vec::with_capacity(http.header_map.len().max(http.headers.len()) + 2);
+        let mut lines = Self { headers, ..Self::default() };
+        http.header_map.iter().for_each(|line| lines.add(line));
+        if http.header_map.is_empty() {
             http.headers.iter().for_each(|entry| lines.add_joined(entry));
         }
         lines
     }
 
-    fn add(&mut self, name: &'m [u8], value: &'m [u8]) {
+    fn add(&mut self, line: &Header<'m>) {
+        let &Header { name, value } = line;
         match name {
             b":method" => self.method = Some(value),
             b":path" => self.path = Some(value),
@@ -122,19 +112,21 @@ impl<'m> Lines<'m> {
     fn keep(&mut self, name: &'m [u8], value: &'m [u8]) {
         if name.eq_ignore_ascii_case(b"content-length") {
             self.length = body::length(value);
+            self.framed = true;
         } else if name.eq_ignore_ascii_case(b"host") {
             self.host = self.host.or(Some(value));
+        } else if name.eq_ignore_ascii_case(CHUNKED.name) {
+            self.framed = true;
         }
-        self.framed |= name.eq_ignore_ascii_case(b"content-length") || name.eq_ignore_ascii_case(CHUNKED.name);
         self.headers.push(Header { name, value });
     }
 
     /// In the map form `a=1,b=2` is one cookie or two `Cookie` lines: rules get both readings.
-    fn add_joined(&mut self, entry: &'m Entry) {
-        self.add(&entry.key, &entry.value);
-        if entry.key.eq_ignore_ascii_case(b"cookie") && entry.value.contains(&b',') {
+    fn add_joined(&mut self, entry: &Header<'m>) {
+        self.add(entry);
+        if entry.name.eq_ignore_ascii_case(b"cookie") && entry.value.contains(&b',') {
             let parts = entry.value.split(|&byte| byte == b',').map(<[u8]>::trim_ascii);
-            parts.filter(|part| !part.is_empty()).for_each(|part| self.keep(&entry.key, part));
+            parts.filter(|part| !part.is_empty()).for_each(|part| self.keep(entry.name, part));
         }
     }
 
@@ -153,8 +145,8 @@ impl<'m> Lines<'m> {
 }
 
 /// The peer of Envoy, or, if that is a trusted proxy, the client it names.
-fn client(attributes: &AttributeContext, headers: &[Header<'_>], trusted: &[IpNet]) -> (Option<IpAddr>, u16) {
-    let peer = attributes.source.as_ref().map(address).unwrap_or_default();
+fn client(check: &CheckRequest<'_>, headers: &[Header<'_>], trusted: &[IpNet]) -> (Option<IpAddr>, u16) {
+    let peer = address(&check.source);
     if !peer.0.is_some_and(|peer| client::is_trusted(peer, trusted)) {
         return peer;
     }
@@ -166,9 +158,7 @@ fn client(attributes: &AttributeContext, headers: &[Header<'_>], trusted: &[IpNe
     }
 }
 
-fn address(peer: &Peer) -> (Option<IpAddr>, u16) {
-    let socket = peer.address.as_ref().and_then(|address| address.socket_address.as_ref());
-    socket.map_or((None, 0), |socket| {
-        (client::address(&socket.address), u16::try_from(socket.port_value).unwrap_or_default())
-    })
+/// A pipe or an address inside Envoy has no text.
+fn address(peer: &Peer<'_>) -> (Option<IpAddr>, u16) {
+    (client::address(peer.address), u16::try_from(peer.port).unwrap_or_default())
 }

@@ -1,6 +1,5 @@
 //! Any bytes as a `CheckRequest`: a request or a refusal, and nothing of Envoy's own before the rules.
 
-use bytes::Bytes;
 use portcullis::config::IpNet;
 use portcullis::model::Body;
 use portcullis::transport::ext_authz::request;
@@ -10,7 +9,7 @@ pub(crate) fn run(data: &[u8]) {
     let Some((limit, message)) = data.split_first() else { return };
     let limit = usize::from(*limit);
     let trusted = [IpNet { addr: [10, 0, 0, 0].into(), prefix: 8 }];
-    let Ok(check) = request::decode(Bytes::copy_from_slice(message)) else { return };
+    let Ok(check) = request::decode(message) else { return };
     let Ok(original) = request::original(&check, &trusted, limit) else { return };
     assert!(!original.method.is_empty(), "a request has a method");
     let has = |name: &[u8]| original.headers.iter().any(|line| line.name.eq_ignore_ascii_case(name));

@@ -1,11 +1,15 @@
 //! Sockets: Unix ones, stale ones, and how doors close.
 
+use std::collections::BTreeMap;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::time::Duration;
 
+use hyper_util::rt::TokioIo;
 use portcullis::config::Address;
-use portcullis::transport::listen::Listener;
-use tokio::io::AsyncWriteExt;
+use portcullis::transport::listen::{Listener, Protocol, stopped};
+use portcullis::transport::workers::Workers;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::sync::watch;
 
 use super::double::{Script, Setup};
 use super::wire::{Check, call, check, connect, framed, grpc, http};
@@ -75,4 +79,49 @@ async fn a_call_that_never_ends_does_not_hold_the_doors_open_for_ever() {
     doors.stop();
     let waited = doors.stopped().await;
     assert!(waited < Duration::from_secs(3), "{waited:?}");
+}
+
+/// Tells each connection the name of the thread that serves it, in one byte, and keeps it open.
+#[derive(Clone)]
+struct WhoServes;
+
+impl Protocol for WhoServes {
+    async fn connection<I>(&self, io: TokioIo<I>, mut stop: watch::Receiver<bool>)
+    where
+        I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let mut io = io.into_inner();
+        let name = std::thread::current().name().unwrap_or_default().trim_start_matches("door-").to_owned();
+        io.write_all(&[name.parse().unwrap()]).await.unwrap();
+        stopped(&mut stop).await;
+    }
+}
+
+#[tokio::test]
+async fn connections_are_spread_evenly_over_workers() {
+    let folder = tempfile::tempdir().unwrap();
+    let workers = Workers::start().unwrap();
+    for address in ["127.0.0.1:0".parse().map(Address::Tcp).unwrap(), Address::Unix(folder.path().join("door.sock"))] {
+        let all = workers.beginning_with(1);
+        let first = all[0].clone();
+        let listener = {
+            let _there = first.enter();
+            Listener::bind(&address).await.unwrap()
+        };
+        let address = listener.address().unwrap();
+        let (stopper, stop) = watch::channel(false);
+        let (count, grace) = (all.len(), Duration::from_secs(5));
+        let serving = first.spawn(listener.serve_on(all, WhoServes, stop, grace));
+        let (mut served, mut open) = (BTreeMap::new(), Vec::new());
+        for _ in 0..count * 3 {
+            let mut stream = connect(&address).await;
+            *served.entry(stream.read_u8().await.unwrap()).or_insert(0) += 1;
+            open.push(stream);
+        }
+        assert_eq!((served.len(), served.values().all(|each| *each == 3)), (count, true), "{served:?}");
+        let asked = std::time::Instant::now();
+        stopper.send_replace(true);
+        serving.await.unwrap();
+        assert!(asked.elapsed() < grace, "each connection was told");
+    }
 }
