@@ -40,6 +40,10 @@
 //! | `ftw` | the regression tests of the CRS: read, send, judge | where rule sets come from, how results are printed |
 //! | `cli` | one file per command | – |
 //!
+//! Most rules never run: `ruleset::prefilter`, built by `compile::prefilter` and run by `engine::prefilter`, tells from one
+//! pass over a request's values which rules may match at all. It only rules out; everything else is evaluated as if it
+//! did not exist, and `tests/prefilter` compares the two paths.
+//!
 //! `tests/it/tidy.rs` holds the table of who may use whom, and the build of the core alone holds the line between core
 //! and rim. Rule files of ours are in `rules/`, the wire formats in `proto/`, and the configurations that the end-to-end
 //! tests start in `deploy/`.
