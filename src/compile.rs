@@ -41,6 +41,8 @@ pub struct Compiled {
     pub rules: Option<RuleSet>,
     /// Everything found, in the order of the text.
     pub diagnostics: Vec<Diagnostic>,
+    /// A rule that turns anomaly scores into denials was taken away, so they block nothing.
+    pub scores_unheeded: bool,
 }
 
 /// Compiles a program. Data files come through `loader`.
@@ -51,10 +53,11 @@ pub fn compile(program: &Program, loader: &dyn Loader) -> Compiled {
     }
     compiler.close_chain();
     let rules = compiler.finish();
+    let scores_unheeded = compiler.scores_unheeded;
     let mut diagnostics = compiler.diagnostics;
     diagnostics.sort_by_key(|diagnostic| (diagnostic.span.file, diagnostic.span.line));
     let failed = diagnostics.iter().any(|diagnostic| diagnostic.level == Level::Error);
-    Compiled { rules: Some(rules).filter(|_| !failed), diagnostics }
+    Compiled { rules: Some(rules).filter(|_| !failed), diagnostics, scores_unheeded }
 }
 
 /// Everything that grows while directives are read in load order.
@@ -78,6 +81,8 @@ struct Compiler<'p> {
     transformations: TransformationTree,
     /// What a value must hold for the operator last built to match.
     necessary: Necessary,
+    /// See [`Compiled::scores_unheeded`].
+    scores_unheeded: bool,
 }
 
 /// `SecMarker`: stands before the draft at `before`.
@@ -107,6 +112,7 @@ impl<'p> Compiler<'p> {
             tx_names,
             transformations: TransformationTree::default(),
             necessary: Necessary::nothing(),
+            scores_unheeded: false,
         }
     }
 

@@ -169,6 +169,8 @@ pub struct BodyPolicy {
     pub undecodable: OnFailure,
     /// The proxy handed over no body.
     pub absent: OnFailure,
+    /// An XML body has a DOCTYPE.
+    pub doctype: OnFailure,
 }
 
 /// Deny or allow when something cannot be judged.

@@ -22,7 +22,7 @@ use self::assembly::With;
 use self::files::Files;
 use self::find::{Found, Kind};
 use self::manifest::Differences;
-use crate::compile;
+use crate::compile::{self, Compiled};
 use crate::config::Policy;
 use crate::ruleset::RuleSet;
 use crate::seclang::ast::{DirectiveKind, Program};
@@ -39,6 +39,8 @@ pub struct LoadedSet {
     pub version: Option<String>,
     /// No rule set was named and no CRS was at hand: these are the baseline rules.
     pub fallback: bool,
+    /// A rule that turns anomaly scores into denials was taken away: scores block nothing.
+    pub scores_unheeded: bool,
     /// Whether the CRS files agree with the manifest; `None` when there is no manifest for them.
     pub verified: Option<bool>,
     /// How many rules there are.
@@ -157,12 +159,16 @@ pub struct Remark {
 impl ReadSet {
     /// Compiles the rules; every diagnostic of parser and compiler, in load order.
     pub fn check(&self) -> (Option<RuleSet>, Vec<Diagnostic>) {
-        let compiled = compile::compile(&self.program, &self.files);
-        let mut diagnostics = self.diagnostics.clone();
-        diagnostics.extend(compiled.diagnostics);
-        diagnostics.sort_by_key(|diagnostic| (diagnostic.span, diagnostic.level));
-        let broken = diagnostics.iter().any(|diagnostic| diagnostic.level == Level::Error);
-        (compiled.rules.filter(|_| !broken), diagnostics)
+        let compiled = self.compiled();
+        (compiled.rules, compiled.diagnostics)
+    }
+
+    fn compiled(&self) -> Compiled {
+        let mut compiled = compile::compile(&self.program, &self.files);
+        compiled.diagnostics.extend(self.diagnostics.iter().cloned());
+        compiled.diagnostics.sort_by_key(|diagnostic| (diagnostic.span, diagnostic.level));
+        let broken = compiled.diagnostics.iter().any(|diagnostic| diagnostic.level == Level::Error);
+        Compiled { rules: compiled.rules.filter(|_| !broken), ..compiled }
     }
 
     /// Findings about the set as a whole, which have no line.
@@ -213,7 +219,7 @@ impl ReadSet {
     }
 
     fn compile(self) -> Result<LoadedSet, LoadError> {
-        let (rules, diagnostics) = self.check();
+        let Compiled { rules, diagnostics, scores_unheeded } = self.compiled();
         let render = |errors: bool| {
             let wanted = diagnostics.iter().filter(move |one| (one.level == Level::Error) == errors);
             wanted.map(|diagnostic| diagnostic.render(&self.program.sources))
@@ -225,6 +231,7 @@ impl ReadSet {
             warnings: self.remarks().iter().map(|remark| self.render(remark)).chain(render(false)).collect(),
             version: self.version().map(str::to_owned),
             fallback: self.found.fallback,
+            scores_unheeded,
             verified: self.differences.as_ref().map(Differences::is_none),
             files: self.files.seen(),
             name: self.found.title,

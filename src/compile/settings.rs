@@ -74,6 +74,10 @@ impl Compiler<'_> {
                 let mode = self.one_of(first, text, &modes);
                 set(&mut self.settings.xml_arguments, mode);
             }
+            "SecXmlDoctype" => {
+                let refuse = self.one_of(first, text, &[("Allow", false), ("Refuse", true)]);
+                set(&mut self.settings.refuse_doctype, refuse);
+            }
             "SecUnicodeMapFile" => self.unicode_map(first, text, arguments.get(1)),
             "SecAuditEngine" => {
                 let engine = self.audit_engine(first, text);

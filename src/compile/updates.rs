@@ -39,6 +39,7 @@ impl Compiler<'_> {
 
     /// Accepted, since somebody may want it, and never in silence.
     fn nothing_blocks(&mut self, judge: RuleId, selector: &RuleSelector) {
+        self.scores_unheeded = true;
         let message = format!("rule {judge} turns anomaly scores into denials; without it nothing is blocked");
         self.diagnostics.push(
             Diagnostic::warning(selector.span(), message)

@@ -61,6 +61,7 @@ impl Default for BodyPolicy {
             partial: OnFailure::Deny,
             undecodable: OnFailure::Deny,
             absent: OnFailure::Allow,
+            doctype: OnFailure::Allow,
         }
     }
 }

@@ -227,6 +227,13 @@ pub(super) const POLICY: &[Key<Policy>] = &[
         show: |policy| name_of(ON_FAILURE, policy.body.absent),
     },
     Key {
+        path: "body.doctype",
+        kind: DENY_OR_ALLOW,
+        doc: "What happens to a request whose XML body has a DOCTYPE (400); entities are never expanded or fetched.",
+        put: |policy, given| given.one(word(ON_FAILURE)).map(|then| policy.body.doctype = then),
+        show: |policy| name_of(ON_FAILURE, policy.body.doctype),
+    },
+    Key {
         path: "profiles",
         kind: Kind::Profiles,
         doc: "Built-in exclusions for applications; `portcullis rules profiles` lists them.",

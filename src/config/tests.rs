@@ -28,7 +28,7 @@ policies:
     rules: crs@3.3.10
     mode: detect
     crs: {paranoia: 2, detection_paranoia: 3, inbound_threshold: 7, outbound_threshold: 8, tx: {arg_length: 400, a: "x: 'y' #"}}
-    body: {limit: 1MiB, over_limit: allow, partial: allow, undecodable: allow, absent: deny}
+    body: {limit: 1MiB, over_limit: allow, partial: allow, undecodable: allow, absent: deny, doctype: deny}
     profiles: [graphql, wordpress]
     exclusions: [/etc/a.conf, /etc/b c.conf]
     on_error: allow

@@ -92,11 +92,13 @@ pub struct BodyLimits {
     pub separator: u8,
     /// `SecParseXmlIntoArgs`: the elements of an XML body become arguments too.
     pub xml_into_arguments: bool,
+    /// `SecXmlDoctype Refuse`: an XML body with a DOCTYPE is an error.
+    pub refuse_doctype: bool,
 }
 
 impl Default for BodyLimits {
     fn default() -> Self {
-        Self { arguments: 1000, json_depth: 512, separator: b'&', xml_into_arguments: false }
+        Self { arguments: 1000, json_depth: 512, separator: b'&', xml_into_arguments: false, refuse_doctype: false }
     }
 }
 

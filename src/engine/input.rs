@@ -220,6 +220,7 @@ fn limits(settings: &Settings) -> BodyLimits {
         json_depth: settings.json_depth_limit,
         separator: settings.argument_separator,
         xml_into_arguments: settings.xml_arguments != XmlArguments::Off,
+        refuse_doctype: settings.refuse_doctype,
     }
 }
 

@@ -76,6 +76,8 @@ pub struct Settings {
     pub argument_separator: u8,
     /// `SecParseXmlIntoArgs`.
     pub xml_arguments: XmlArguments,
+    /// `SecXmlDoctype`, a directive of ours: an XML body with a DOCTYPE is an error.
+    pub refuse_doctype: bool,
     /// `SecAuditEngine`.
     pub audit_engine: AuditEngine,
     /// `SecAuditLogParts`.
@@ -100,6 +102,7 @@ impl Default for Settings {
             json_depth_limit: 10_000,
             argument_separator: b'&',
             xml_arguments: XmlArguments::Off,
+            refuse_doctype: false,
             audit_engine: AuditEngine::Off,
             audit_parts: AuditParts::of("ABCFHZ"),
             audit_relevant_status: None,

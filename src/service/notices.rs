@@ -19,6 +19,13 @@ pub(super) fn rules_loaded(policy: &str, generation: u64, set: &LoadedSet) {
              `portcullis crs install`, or name the set you mean with `rules`"
         );
     }
+    if set.scores_unheeded {
+        tracing::warn!(
+            policy,
+            "the rule that turns anomaly scores into denials was taken away, so nothing is blocked by score; \
+             see `portcullis rules lint`"
+        );
+    }
     if set.verified == Some(false) {
         tracing::warn!(
             policy,

@@ -69,6 +69,7 @@ mod tests {
         partial: OnFailure::Deny,
         undecodable: OnFailure::Deny,
         absent: OnFailure::Deny,
+        doctype: OnFailure::Deny,
     };
     const ALLOW_ALL: BodyPolicy = BodyPolicy {
         limit: 1,
@@ -76,6 +77,7 @@ mod tests {
         partial: OnFailure::Allow,
         undecodable: OnFailure::Allow,
         absent: OnFailure::Allow,
+        doctype: OnFailure::Allow,
     };
 
     fn deny(status: u16) -> Verdict {

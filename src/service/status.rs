@@ -40,6 +40,7 @@ fn policy(active: &Active) -> Value {
             "set": set.name,
             "version": set.version,
             "fallback": set.fallback,
+            "scoring_disabled": set.scores_unheeded,
             "verified": set.verified,
             "loaded": set.rule_count,
             "warnings": set.warnings,

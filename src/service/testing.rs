@@ -88,6 +88,7 @@ pub(super) fn load(text: &str) -> Result<LoadedSet, LoadError> {
         name: "test".to_owned(),
         version: None,
         fallback: false,
+        scores_unheeded: compiled.scores_unheeded,
         verified: None,
         warnings: messages,
         files: Vec::new(),

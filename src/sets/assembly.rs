@@ -79,6 +79,7 @@ fn text(files: &Files, found: &Found, with: &With<'_>) -> Result<String, Vec<Str
         keep(includes(&rules)),
         marker(END_RULES),
         if with.decides(&found.kind) { engine_directives(policy) } else { String::new() },
+        settings::doctype(policy),
         if setup.is_empty() { String::new() } else { settings::set_up_changes(policy) },
     ];
     if errors.is_empty() { Ok(parts.concat()) } else { Err(errors) }

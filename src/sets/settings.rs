@@ -9,6 +9,9 @@ use crate::config::{AuditWhen, CrsSettings, Mode, OnFailure, Policy};
 /// The first id of the generated actions.
 const FIRST_ID: u32 = 9_899_000;
 
+/// The id of the rule that refuses a DOCTYPE.
+const DOCTYPE_ID: u32 = 9_898_000;
+
 /// The directives a policy decides, with the policy's values: name, value, the setting it comes from.
 pub fn engine(policy: &Policy) -> Vec<(&'static str, String, String)> {
     let mode = match policy.mode {
@@ -43,6 +46,17 @@ pub fn set_up_changes(policy: &Policy) -> String {
         text.push_str("SecRuleUpdateActionById 200002 \"pass\"\n");
     }
     text
+}
+
+/// With `body.doctype: deny`, XML with a DOCTYPE is an error, and refused even where broken bodies are not.
+pub fn doctype(policy: &Policy) -> String {
+    if policy.body.doctype == OnFailure::Allow {
+        return String::new();
+    }
+    format!(
+        "SecXmlDoctype Refuse\nSecRule REQBODY_PROCESSOR_ERROR_MSG \"@contains DOCTYPE is refused\" \"id:{DOCTYPE_ID},\
+         phase:2,deny,status:400,log,auditlog,t:none,msg:'The XML body has a DOCTYPE',severity:'CRITICAL'\"\n"
+    )
 }
 
 /// The CRS settings as one `SecAction` each. Some variables had another name in 3.x, which is set too unless the

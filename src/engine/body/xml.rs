@@ -38,6 +38,7 @@ pub(super) fn parse_body(input: &Input<'_>, limits: &BodyLimits, parsed: &mut Pa
         expansion_left: name_room(bytes.len()),
         depth: 0,
         root_seen: false,
+        refuse_doctype: limits.refuse_doctype,
         arguments: limits.xml_into_arguments.then(|| Arguments::new(input, limits)),
         parsed,
     };
@@ -96,6 +97,7 @@ struct Document<'a> {
     expansion_left: usize,
     depth: usize,
     root_seen: bool,
+    refuse_doctype: bool,
     arguments: Option<Arguments>,
     parsed: &'a mut Parsed,
 }
@@ -268,6 +270,9 @@ impl Document<'_> {
     fn doctype(&mut self, text: &str) -> Step {
         if self.root_seen {
             return Err(Stop::Wrong("misplaced DOCTYPE"));
+        }
+        if self.refuse_doctype {
+            return Err(Stop::Wrong("DOCTYPE is refused"));
         }
         let doctype = doctype::parse(text).map_err(Stop::Wrong)?;
         self.foreign_entities = doctype.external;

@@ -129,6 +129,7 @@ pub const DIRECTIVES: &[DirectiveInfo] = &[
     row("SecUploadFileMode", 1, 1, Ignored, "MODE"),
     row("SecUploadKeepFiles", 1, 1, Ignored, "On|Off|RelevantOnly"),
     row("SecWebAppId", 1, 1, Ignored, "NAME"),
+    row("SecXmlDoctype", 1, 1, Supported, "Allow|Refuse"),
     row("SecXmlExternalEntity", 1, 1, Ignored, "Off"),
 ];
 

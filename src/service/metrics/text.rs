@@ -184,10 +184,13 @@ fn not_inspected(page: &mut Page, policies: &Policies) {
 
 fn rule_sets(page: &mut Page, snapshot: &Snapshot) {
     type Read = fn(&crate::service::snapshot::Active) -> u64;
-    let gauges: [(&str, &str, Read); 4] = [
+    let gauges: [(&str, &str, Read); 5] = [
         ("portcullis_rules_loaded", "Rules at work.", |active| active.set.rule_count as u64),
         ("portcullis_fallback_baseline", "1 when no CRS was at hand and the baseline rules stand in.", |active| {
             active.set.fallback.into()
+        }),
+        ("portcullis_scoring_disabled", "1 when the rule that refuses by anomaly score was taken away.", |active| {
+            active.set.scores_unheeded.into()
         }),
         ("portcullis_cache_entries", "Verdicts remembered.", |active| active.cache_size().0),
         ("portcullis_cache_bytes", "Memory the remembered verdicts take.", |active| active.cache_size().1),

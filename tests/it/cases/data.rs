@@ -61,6 +61,9 @@ pub(crate) struct SetUp {
     pub(super) mode: Mode,
     pub(super) limit: Option<usize>,
     pub(super) over_limit_allowed: bool,
+    pub(super) undecodable_allowed: bool,
+    /// `body.doctype: deny`.
+    pub(super) no_doctype: bool,
     pub(super) cache: bool,
     /// There is a policy `second`.
     pub(super) second: bool,

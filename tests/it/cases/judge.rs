@@ -178,6 +178,10 @@ fn by_envoy(sent: &Sent, request: &RequestBuf) -> Check {
     check.raw(&headers)
 }
 
+const fn allowed(allowed: bool) -> OnFailure {
+    if allowed { OnFailure::Allow } else { OnFailure::Deny }
+}
+
 fn policy(set: &SetUp, level: u8, source: &Source) -> Policy {
     let rules = match &source.crs {
         Some(folder) if !source.alone => format!("crs@{}", folder.display()),
@@ -190,7 +194,9 @@ fn policy(set: &SetUp, level: u8, source: &Source) -> Policy {
         crs: CrsSettings { paranoia: (!source.alone).then_some(level), tx: set.tx.clone(), ..CrsSettings::default() },
         body: BodyPolicy {
             limit: set.limit.unwrap_or(BodyPolicy::default().limit),
-            over_limit: if set.over_limit_allowed { OnFailure::Allow } else { OnFailure::Deny },
+            over_limit: allowed(set.over_limit_allowed),
+            undecodable: allowed(set.undecodable_allowed),
+            doctype: allowed(!set.no_doctype),
             ..BodyPolicy::default()
         },
         // The machine may be slow; what is measured is measured by itself.

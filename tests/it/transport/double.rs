@@ -178,7 +178,14 @@ impl Judge for Double {
 
     fn body_policy(&self, policy: Option<&str>) -> Option<BodyPolicy> {
         let deny = OnFailure::Deny;
-        let body = BodyPolicy { limit: LIMIT, over_limit: deny, partial: deny, undecodable: deny, absent: deny };
+        let body = BodyPolicy {
+            limit: LIMIT,
+            over_limit: deny,
+            partial: deny,
+            undecodable: deny,
+            absent: deny,
+            doctype: deny,
+        };
         matches!(policy, None | Some("default" | "shop")).then_some(body)
     }
 }

@@ -32,6 +32,21 @@ fn error(parsed: &Parsed) -> Option<&str> {
 }
 
 #[test]
+fn a_doctype_is_refused_where_it_is_told_to_be() {
+    let limits = BodyLimits { refuse_doctype: true, ..BodyLimits::default() };
+    let cases = [
+        ("<!DOCTYPE r SYSTEM \"http://h/x.dtd\"><r/>", Some("DOCTYPE is refused")),
+        ("<?xml version=\"1.0\"?>\n<!-- c --><!DOCTYPE r><r>x</r>", Some("DOCTYPE is refused")),
+        ("<!doctype r [<!ENTITY x 'y'>]><r>&x;</r>", Some("DOCTYPE is refused")),
+        ("<r><![CDATA[<!DOCTYPE r>]]></r>", None),
+        ("<r a='&lt;!DOCTYPE r>'/>", None),
+    ];
+    for (body, expected) in cases {
+        assert_eq!(error(&read(body.as_bytes(), &limits, false)), expected, "{body}");
+    }
+}
+
+#[test]
 fn texts() {
     let cases: [(&str, &str); 20] = [
         ("<a></a>", ""),
