@@ -117,7 +117,8 @@ impl Server {
             Door::Http => ("forward_auth", "ext_authz"),
         };
         let listen = [format!("listen.{open}={}", place.written()), format!("listen.{shut}=off")];
-        let fixed = ["listen.admin=off", "audit.when=off"];
+        // On a busy machine a queue of calls may outlast the usual deadline, and a failure is no check.
+        let fixed = ["listen.admin=off", "audit.when=off", "deadline=10s"];
         let mut command = Command::new(env!("CARGO_BIN_EXE_portcullis"));
         command.arg("serve");
         for setting in listen.iter().map(String::as_str).chain(fixed).chain(settings.iter().copied()) {
