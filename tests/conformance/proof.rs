@@ -97,7 +97,8 @@ fn contradicts(test: &Test, run: &Run, version: &str, other: &str, all: &[Run]) 
         return Err(format!("{version} {other} sends something else"));
     }
     let id = test.name.rule_id;
-    if !(wants(mine, id) && refuses(counter, id)) && !(refuses(mine, id) && wants(counter, id)) {
+    let opposite = wants(mine, id) && refuses(counter, id) || refuses(mine, id) && wants(counter, id);
+    if !opposite {
         return Err(format!("{version} {other} does not expect the opposite of rule {id}"));
     }
     match (rule(run, id)?, rule(theirs, id)?) {
