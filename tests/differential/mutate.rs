@@ -46,7 +46,7 @@ impl Change {
             Self::Case => {
                 map(
                     text,
-                    |byte| if random.one_in(2) { byte ^ 0x20 * u8::from(byte.is_ascii_alphabetic()) } else { byte },
+                    |byte| if random.one_in(2) { byte ^ (0x20 * u8::from(byte.is_ascii_alphabetic())) } else { byte },
                 )
             }
             Self::Upper => text.to_ascii_uppercase(),
