@@ -181,7 +181,7 @@ fn literals(covered: &[Covered<'_>], with_clause: &mut [Entries; 2]) -> Literals
 struct Sets(Vec<ByteSet>);
 
 impl Sets {
-    /// First upper case letters, which the engine asks for by [`crate::ruleset::prefilter`]'s convention, then what
+    /// First upper case letters ([`crate::ruleset::prefilter::signature::UPPER`]), then what
     /// makes transformations act, then the conditions that most rules share.
     fn choose(covered: &[Covered<'_>]) -> Self {
         let mut sets = Self(vec![ByteSet::of_range(b'A', b'Z')]);

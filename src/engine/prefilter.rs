@@ -11,16 +11,13 @@ use super::transaction::Transaction;
 use super::{Path, values};
 use crate::model::Phase;
 use crate::ruleset::index::{RuleIndex, TransformationNode};
-use crate::ruleset::prefilter::signature::Signature;
+use crate::ruleset::prefilter::signature::{Signature, UPPER};
 use crate::ruleset::prefilter::{Entry, NodeIndex, Prefilter, Source, insert, members};
 use crate::ruleset::rule::{Link, Operator, Rule, Selector, Target};
 use crate::vocab::operators::MatchLimit;
 use crate::vocab::transformations::TRANSFORMATIONS;
 pub(crate) use memo::Memo;
 use plan::{Plan, Plans};
-
-/// The signature bit that tells of upper case letters; see `compile::prefilter`.
-const UPPER: Signature = 1;
 
 /// What the prefilter keeps from value to value and from request to request.
 #[derive(Default, Debug)]
@@ -167,6 +164,10 @@ impl<'a> Transaction<'a> {
     /// Whether a link that does no more than compare a TX variable with a text matches; `None` when it does more.
     fn tx_answer(&self, link: &Link) -> Option<bool> {
         let Operator::Compare { compare, argument } = &link.operator else { return None };
+        // What is left out is not counted either.
+        if !link.exclusions.is_empty() || !self.state.removed_targets.is_empty() {
+            return None;
+        }
         let [Target { selector: Selector::Tx(slot), count, .. }] = &*link.targets else { return None };
         let argument = argument.as_literal().filter(|_| link.transformations == TransformationNode::ROOT)?;
         let value = match (count, self.state.tx.get(*slot)) {
@@ -200,8 +201,7 @@ impl<'a> Transaction<'a> {
         }
         let spent = self.result.spent;
         // Entries known already are looked for again: what is kept has to be about this value alone.
-        let before = std::mem::take(&mut sieve.found);
-        std::mem::swap(&mut sieve.found, &mut sieve.spare);
+        let before = std::mem::replace(&mut sieve.found, std::mem::take(&mut sieve.spare));
         zero(&mut sieve.found, before.len());
         self.look_at_value(sieve, root, value);
         if !self.gave_up() {
@@ -273,23 +273,17 @@ impl<'a> Transaction<'a> {
         let Some(form) = forms.get(index) else { return };
         let text = form.text(value, buffers);
         keep_fulfilled(prefilter, text, candidates, fulfilled);
-        let mut is_lower = false;
-        for word in 0..candidates.len() {
-            let known = found.get(word).copied().unwrap_or_default();
-            let mut bits = candidates.get(word).copied().unwrap_or_default() & !known;
-            while bits != 0 {
-                let place = word * 64 + bits.trailing_zeros() as usize;
-                bits &= bits - 1;
-                let Some(entry) = prefilter.entries.get(place) else { continue };
-                if entry.lower && form.signature & UPPER != 0 && !is_lower {
-                    lower.clear();
-                    lower.extend(text.iter().map(u8::to_ascii_lowercase));
-                    is_lower = true;
-                }
-                let lower = if form.signature & UPPER != 0 { lower.as_slice() } else { text };
-                if entry.as_is && self.confirm(entry, text) || entry.lower && self.confirm(entry, lower) {
-                    insert(found, place);
-                }
+        candidates.iter_mut().zip(&*found).for_each(|(word, known)| *word &= !known);
+        let has_upper = form.signature & UPPER != 0;
+        lower.clear();
+        for place in members(candidates.iter().copied()) {
+            let Some(entry) = prefilter.entries.get(place) else { continue };
+            if entry.lower && has_upper && lower.is_empty() {
+                lower.extend(text.iter().map(u8::to_ascii_lowercase));
+            }
+            let lower = if has_upper { lower.as_slice() } else { text };
+            if entry.as_is && self.confirm(entry, text) || entry.lower && self.confirm(entry, lower) {
+                insert(found, place);
             }
         }
     }

@@ -5,6 +5,9 @@ use crate::vocab::byte_set::ByteSet;
 /// A bit for each set.
 pub(crate) type Signature = u128;
 
+/// The bit of the first set, which is always that of the upper case letters.
+pub(crate) const UPPER: Signature = 1;
+
 /// The chosen sets, as a table from byte to bits.
 #[derive(Debug)]
 pub(crate) struct Signatures {
