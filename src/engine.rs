@@ -20,7 +20,7 @@ pub mod body;
 pub mod fields;
 
 pub use scratch::Scratch;
-pub use screen::screen;
+pub use screen::Screen;
 
 use crate::model::{Outcome, Request};
 use crate::ruleset::RuleSet;

@@ -9,6 +9,7 @@
 
 pub mod admin;
 pub mod answer;
+mod aside;
 pub mod body;
 pub mod client;
 pub mod ext_authz;

@@ -1,6 +1,7 @@
 //! What a check costs the server in CPU time, door by door, beside a server that allows everything.
 //!
-//! `cargo bench --bench transport [-- WORDS]`; rows whose name holds one of the words. All servers of a row run at the
+//! `cargo bench --bench transport [-- WORDS]`; rows whose name holds one of the words. With `--instructions=FOLDER`
+//! callgrind counts instructions instead, and its files stay in the folder. All servers of a row run at the
 //! same time and are asked in turn, a part of the checks each time, and the cheapest part counts: what else the machine
 //! does can only add. The client runs in the same machine and takes its share of the cores.
 
@@ -16,6 +17,7 @@ mod load;
 mod peer;
 mod server;
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -94,11 +96,11 @@ impl Runner {
     }
 }
 
-async fn measure(row: &Row, folder: &std::path::Path, checks: u32) {
+async fn measure(row: &Row, folder: &Path, checks: u32) {
     let place = |name: &str| Place::free(row.unix.then(|| folder.join(format!("{}-{name}.sock", row.name()))));
-    let mut runners = vec![Runner::new(Server::allow_all(row.door, place("allow-all")), row).await];
+    let mut runners = vec![Runner::new(Server::allow_all(row.door, place("allow-all"), None), row).await];
     for (name, settings) in OURS {
-        runners.push(Runner::new(Server::portcullis(row.door, place(name), settings), row).await);
+        runners.push(Runner::new(Server::portcullis(row.door, place(name), settings, None), row).await);
     }
     let body = if row.body { json() } else { String::new() };
     let call = Arc::new(Call::of(row.door, BENIGN, &body));
@@ -128,11 +130,46 @@ async fn measure_all(words: &[String], checks: u32) {
     print!("{:<22} {:>9}", "", "allow-all");
     OURS.iter().for_each(|(name, _)| print!(" {name:>9}      "));
     println!(" {:>9} {:>9} {:>6}", "all/s", "off/s", "judged");
-    for row in rows() {
-        if words.is_empty() || words.iter().any(|word| row.name().contains(word.as_str())) {
-            measure(&row, folder.path(), checks).await;
-        }
+    for row in rows().iter().filter(|row| is_wanted(row, words)) {
+        measure(row, folder.path(), checks).await;
     }
+}
+
+/// What callgrind counts of a server in so many checks, after as many that are not counted.
+async fn count(row: &Row, server: Server, file: &Path, checks: u32) -> f64 {
+    let call = Arc::new(Call::of(row.door, BENIGN, &if row.body { json() } else { String::new() }));
+    let mut runner = Runner::new(server, row).await;
+    runner.clients.load(&call, checks, true).await;
+    runner.server.count(true);
+    runner.clients.load(&call, checks, true).await;
+    runner.server.count(false);
+    server::counted(file) as f64 / f64::from(checks)
+}
+
+/// Instructions in place of time: exact however busy the machine is, but blind to what the kernel does.
+async fn count_all(words: &[String], folder: &Path) {
+    const CHECKS: u32 = 2_000;
+    println!("server instructions per check, the kernel's left out, and as a multiple of allow-all");
+    print!("{:<22} {:>9}", "", "allow-all");
+    OURS.iter().for_each(|(name, _)| print!(" {name:>9}      "));
+    println!();
+    for row in rows().iter().filter(|row| is_wanted(row, words)) {
+        let place = || Place::free(row.unix.then(|| folder.join("door.sock")));
+        let file = |name: &str| folder.join(format!("{}-{name}", row.name().replace(' ', "-")));
+        let of_peer = file("allow-all");
+        let floor = count(row, Server::allow_all(row.door, place(), Some(&of_peer)), &of_peer, CHECKS).await;
+        print!("{:<22} {floor:>9.0}", row.name());
+        for (name, settings) in OURS {
+            let file = file(name);
+            let ours = count(row, Server::portcullis(row.door, place(), settings, Some(&file)), &file, CHECKS).await;
+            print!(" {ours:>9.0} {:>5.2}", ours / floor);
+        }
+        println!();
+    }
+}
+
+fn is_wanted(row: &Row, words: &[String]) -> bool {
+    words.is_empty() || words.iter().any(|word| row.name().contains(word.as_str()))
 }
 
 fn main() {
@@ -144,7 +181,12 @@ fn main() {
     }
     // `cargo bench` says `--bench`; without it this is a test of the benchmark.
     let checks = if arguments.iter().any(|argument| argument == "--bench") { CHECKS } else { 100 };
+    let instructions =
+        arguments.iter().find_map(|argument| argument.strip_prefix("--instructions=")).map(PathBuf::from);
     let words: Vec<String> = arguments.into_iter().filter(|argument| !argument.starts_with("--")).collect();
     let client = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-    client.block_on(measure_all(&words, checks));
+    match instructions {
+        Some(folder) => client.block_on(count_all(&words, &folder)),
+        None => client.block_on(measure_all(&words, checks)),
+    }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::net::TcpListener;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -111,7 +111,7 @@ impl Drop for Server {
 
 impl Server {
     /// The real binary with these settings.
-    pub(crate) fn portcullis(door: Door, place: Place, settings: &[&str]) -> Self {
+    pub(crate) fn portcullis(door: Door, place: Place, settings: &[&str], counted: Option<&Path>) -> Self {
         let (open, shut) = match door {
             Door::Grpc => ("ext_authz", "forward_auth"),
             Door::Http => ("forward_auth", "ext_authz"),
@@ -124,17 +124,22 @@ impl Server {
         for setting in listen.iter().map(String::as_str).chain(fixed).chain(settings.iter().copied()) {
             command.args(["--set", setting]);
         }
-        Self::start(command, place)
+        Self::start(command, place, counted)
     }
 
     /// This very program as the server that allows everything.
-    pub(crate) fn allow_all(door: Door, place: Place) -> Self {
+    pub(crate) fn allow_all(door: Door, place: Place, counted: Option<&Path>) -> Self {
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.args(["allow-all", if door == Door::Grpc { "grpc" } else { "http" }, &place.for_the_peer()]);
-        Self::start(command, place)
+        Self::start(command, place, counted)
     }
 
-    fn start(mut command: Command, place: Place) -> Self {
+    /// Starts a server, under callgrind if its instructions are to be counted, for which there must be a file to write to.
+    fn start(command: Command, place: Place, counted: Option<&Path>) -> Self {
+        let mut command = match counted {
+            Some(file) => callgrind(&command, file),
+            None => command,
+        };
         let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         Self { child, place }
     }
@@ -150,10 +155,36 @@ impl Server {
         Cpu(nanos.collect())
     }
 
+    /// Counts instructions from now on, or until now; what was counted so far is then in the file.
+    pub(crate) fn count(&self, on: bool) {
+        let words: &[&str] = if on { &["--instr=on"] } else { &["--instr=off", "--dump"] };
+        for word in words {
+            let mut control = Command::new("callgrind_control");
+            let control = control.arg(word).arg(self.child.id().to_string()).stdout(Stdio::null()).status();
+            assert!(control.unwrap().success(), "callgrind_control {word}");
+        }
+    }
+
     /// Resident memory in bytes.
     pub(crate) fn resident(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
         line.split_whitespace().next().unwrap().parse::<u64>().unwrap() << 10
     }
+}
+
+/// The same command under callgrind, not counting yet.
+fn callgrind(command: &Command, file: &Path) -> Command {
+    let mut under = Command::new("valgrind");
+    under.args(["--tool=callgrind", "--instr-atstart=no"]).arg(format!("--callgrind-out-file={}", file.display()));
+    under.arg(command.get_program()).args(command.get_args());
+    under
+}
+
+/// The instructions that the files of a server hold, one for each time it was told to stop counting.
+pub(crate) fn counted(file: &Path) -> u64 {
+    let dump = file.with_extension("1");
+    let text = std::fs::read_to_string(&dump).unwrap_or_else(|error| panic!("{}: {error}", dump.display()));
+    let totals = text.lines().filter_map(|line| line.strip_prefix("totals: ")).last();
+    totals.and_then(|number| number.trim().parse().ok()).unwrap()
 }

@@ -16,7 +16,7 @@ pub struct Footprint {
     pub whole_headers: Vec<(Vec<u8>, String)>,
     /// A rule reads all headers at once (`FULL_REQUEST`): no header can be screened by its value alone.
     pub all_headers_whole: bool,
-    /// The links (rule, link) that read members of `REQUEST_HEADERS` by value; what [`crate::engine::screen`] runs.
+    /// The links (rule, link) that read members of `REQUEST_HEADERS` by value; what [`crate::engine::Screen`] runs.
     pub(crate) header_links: Vec<(super::index::RuleIndex, usize)>,
 }
 
@@ -26,7 +26,7 @@ const INTERPRETED: [&str; 5] = ["authorization", "content-length", "content-type
 
 impl Footprint {
     /// Whether this header (any case) matters only through rules matching on its value, so that
-    /// [`crate::engine::screen`] decides.
+    /// [`crate::engine::Screen`] decides.
     pub fn screenable(&self, name: &[u8]) -> bool {
         !self.all_headers_whole
             && !INTERPRETED.iter().any(|header| header.as_bytes().eq_ignore_ascii_case(name))

@@ -15,14 +15,45 @@ use rustc_hash::FxHashMap;
 
 use crate::config::headers::{NEVER_CACHEABLE, canonical_byte, never_cacheable};
 use crate::config::{CachePolicy, Mode, Policy};
-use crate::engine::{self, Scratch};
-use crate::model::{Body, Header, Matched, Outcome, RuleMatch, Verdict};
+use crate::engine::{Scratch, Screen};
+use crate::model::{Body, Matched, Outcome, RuleMatch, Verdict};
 use crate::ruleset::RuleSet;
 
 use super::Call;
 use super::counts::Counts;
 
 pub(super) use self::key::FingerprintKey;
+
+/// Headers that most requests carry, so that their names need not be taken apart each time.
+const USUAL: [&str; 27] = [
+    "accept",
+    "accept-encoding",
+    "accept-language",
+    "cache-control",
+    "connection",
+    "content-length",
+    "content-type",
+    "dnt",
+    "host",
+    "origin",
+    "pragma",
+    "priority",
+    "range",
+    "referer",
+    "sec-ch-ua",
+    "sec-ch-ua-mobile",
+    "sec-ch-ua-platform",
+    "sec-fetch-dest",
+    "sec-fetch-mode",
+    "sec-fetch-site",
+    "sec-fetch-user",
+    "te",
+    "upgrade-insecure-requests",
+    "user-agent",
+    "x-forwarded-host",
+    "x-forwarded-proto",
+    "x-requested-with",
+];
 
 /// Longer targets are not cached: they are rare, and would push out many others.
 const MAX_TARGET_BYTES: usize = 16 << 10;
@@ -110,6 +141,8 @@ pub(super) enum Lookup {
 /// Where an outcome would be stored.
 pub(super) struct Place {
     key: Box<[u8]>,
+    /// How each header of the request is treated.
+    classes: Vec<Class>,
 }
 
 /// How a header's value is treated.
@@ -117,8 +150,9 @@ pub(super) struct Place {
 enum Class {
     /// Part of the key.
     Stable,
-    /// Screened on each request.
-    Volatile,
+    /// Screened on each request. The place of its screen, where the name is written as it is listed: rules may tell
+    /// `x_request_id` from `x-request-id`.
+    Volatile(Option<usize>),
     /// Never here.
     Never,
 }
@@ -131,6 +165,7 @@ pub(super) struct Cache {
     outcomes: Remembered,
     fingerprints: FingerprintKey,
     classes: FxHashMap<Box<[u8]>, Class>,
+    screens: Vec<Screen>,
     methods: Vec<Box<[u8]>>,
     /// A reason that holds for all requests.
     shut: Option<Bypass>,
@@ -156,29 +191,36 @@ impl Cache {
             Mode::Detect | Mode::Off => Some(Bypass::Detection),
             Mode::Block => rules.footprint().uncacheable.is_some().then_some(Bypass::RuleSet),
         };
-        settings.enabled.then(|| Self {
-            outcomes: remembered(settings.max_bytes, settings.ttl),
-            fingerprints,
-            classes: classes(settings),
-            methods: settings.methods.iter().map(|method| method.as_bytes().into()).collect(),
-            shut,
-            counts,
+        settings.enabled.then(|| {
+            let (classes, screens) = classes(settings, rules);
+            Self {
+                outcomes: remembered(settings.max_bytes, settings.ttl),
+                fingerprints,
+                classes,
+                screens,
+                methods: settings.methods.iter().map(|method| method.as_bytes().into()).collect(),
+                shut,
+                counts,
+            }
         })
     }
 
     /// Looks a request up.
     pub(super) fn look_up(&self, call: &Call<'_>, rules: &RuleSet, scratch: &mut Scratch) -> Lookup {
-        if let Err(reason) = self.candidate(call, rules) {
-            self.bypass(reason);
-            return Lookup::Bypass;
-        }
-        let class = |header: &Header<'_>| self.class(header.name) == Class::Stable;
-        let key = self.fingerprints.key(call, rules.footprint(), class);
+        let classes = match self.candidate(call, rules) {
+            Ok(classes) => classes,
+            Err(reason) => {
+                self.bypass(reason);
+                return Lookup::Bypass;
+            }
+        };
+        let by_value = classes.iter().map(|class| *class == Class::Stable);
+        let key = self.fingerprints.key(call, rules.footprint(), by_value);
         let Some(outcome) = self.outcomes.get(&*key) else {
             self.counts.misses.add(0);
-            return Lookup::Miss(Place { key });
+            return Lookup::Miss(Place { key, classes });
         };
-        if self.volatile_matches(call, rules, scratch) {
+        if self.volatile_matches(call, &classes, rules, scratch) {
             self.bypass(Bypass::Screened);
             return Lookup::Bypass;
         }
@@ -196,7 +238,7 @@ impl Cache {
         scratch: &mut Scratch,
     ) {
         let refused = unstorable(outcome).or_else(|| {
-            let matches = self.volatile_matches(call, rules, scratch);
+            let matches = self.volatile_matches(call, &place.classes, rules, scratch);
             matches.then_some(Bypass::Screened)
         });
         match refused {
@@ -210,8 +252,8 @@ impl Cache {
         (self.outcomes.entry_count(), self.outcomes.weighted_size())
     }
 
-    /// Whether this request may be looked up at all.
-    fn candidate(&self, call: &Call<'_>, rules: &RuleSet) -> Result<(), Bypass> {
+    /// How each header of this request is treated, if it may be looked up at all.
+    fn candidate(&self, call: &Call<'_>, rules: &RuleSet) -> Result<Vec<Class>, Bypass> {
         let request = &call.request;
         if let Some(reason) = self.shut {
             return Err(reason);
@@ -225,26 +267,42 @@ impl Cache {
         if request.target.len() > MAX_TARGET_BYTES {
             return Err(Bypass::Target);
         }
-        request.headers.iter().try_for_each(|header| match self.class(header.name) {
-            Class::Stable => Ok(()),
-            Class::Never => Err(Bypass::NeverCacheable),
-            Class::Volatile if rules.footprint().screenable(header.name) => Ok(()),
-            Class::Volatile => Err(Bypass::Unscreenable),
+        let mut classes = Vec::with_capacity(request.headers.len());
+        for header in request.headers {
+            classes.push(match self.class(header.name) {
+                Class::Never => return Err(Bypass::NeverCacheable),
+                Class::Volatile(_) if !rules.footprint().screenable(header.name) => return Err(Bypass::Unscreenable),
+                class => class,
+            });
+        }
+        Ok(classes)
+    }
+
+    fn volatile_matches(&self, call: &Call<'_>, classes: &[Class], rules: &RuleSet, scratch: &mut Scratch) -> bool {
+        call.request.headers.iter().zip(classes).any(|(header, class)| match class {
+            Class::Stable | Class::Never => false,
+            Class::Volatile(place) => match place.and_then(|place| self.screens.get(place)) {
+                Some(screen) => screen.matches(rules, header.value, scratch),
+                None => Screen::new(rules, header.name).matches(rules, header.value, scratch),
+            },
         })
     }
 
-    fn volatile_matches(&self, call: &Call<'_>, rules: &RuleSet, scratch: &mut Scratch) -> bool {
-        let mut volatile = call.request.headers.iter().filter(|header| self.class(header.name) == Class::Volatile);
-        volatile.any(|header| engine::screen(rules, header.name, header.value, scratch))
-    }
-
     fn class(&self, name: &[u8]) -> Class {
+        // Names come in lower case from all proxies but for a few headers.
+        if let Some(class) = self.classes.get(name) {
+            return *class;
+        }
         let mut buffer = [0; 64];
         let Some(short) = buffer.get_mut(..name.len()) else { return unlisted(name) };
         for (to, from) in short.iter_mut().zip(name) {
             *to = canonical_byte(*from);
         }
-        self.classes.get(&*short).copied().unwrap_or_else(|| unlisted(name))
+        match self.classes.get(&*short) {
+            Some(Class::Volatile(_)) => Class::Volatile(None),
+            Some(class) => *class,
+            None => unlisted(name),
+        }
     }
 
     fn bypass(&self, reason: Bypass) {
@@ -257,13 +315,24 @@ fn unlisted(name: &[u8]) -> Class {
     if never_cacheable(name) { Class::Never } else { Class::Stable }
 }
 
-fn classes(settings: &CachePolicy) -> FxHashMap<Box<[u8]>, Class> {
+/// The class of each name that is listed, and the screens of the volatile ones.
+fn classes(settings: &CachePolicy, rules: &RuleSet) -> (FxHashMap<Box<[u8]>, Class>, Vec<Screen>) {
+    let mut screens = Vec::new();
+    let usual = USUAL.iter().map(|name| (*name, unlisted(name.as_bytes())));
+    let volatile = settings.volatile_headers.iter().map(|name| {
+        let screen = Screen::new(rules, name.as_bytes());
+        let place = screens.iter().position(|known| *known == screen).unwrap_or_else(|| {
+            screens.push(screen);
+            screens.len() - 1
+        });
+        (name.as_str(), Class::Volatile(Some(place)))
+    });
     let stable = settings.key_headers.iter().map(|name| (name.as_str(), Class::Stable));
-    let volatile = settings.volatile_headers.iter().map(|name| (name.as_str(), Class::Volatile));
     let never = settings.never_headers.iter().map(String::as_str).chain(NEVER_CACHEABLE.iter().copied());
     // Later ones win: nothing takes a name off the list of those that are never cached.
-    let all = volatile.chain(stable).chain(never.map(|name| (name, Class::Never)));
-    all.map(|(name, class)| (name.as_bytes().into(), class)).collect()
+    let all = usual.chain(volatile).chain(stable).chain(never.map(|name| (name, Class::Never)));
+    let classes = all.map(|(name, class)| (name.as_bytes().into(), class)).collect();
+    (classes, screens)
 }
 
 /// Why an outcome must not be stored.

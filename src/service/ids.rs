@@ -32,13 +32,25 @@ impl Ids {
     }
 }
 
+/// Twelve digits are 60 bits, so that all but the first two come out of two machine words.
 fn encode(number: u128) -> String {
-    (0..26).rev().map(|digit| char::from(digit_of(number, digit))).collect()
+    const MASK: u64 = (1 << 60) - 1;
+    let (high, middle, low) = ((number >> 120) as u64, (number >> 60) as u64 & MASK, number as u64 & MASK);
+    let mut text = Vec::with_capacity(26);
+    text.extend_from_slice(&digits::<2>(high));
+    text.extend_from_slice(&digits::<12>(middle));
+    text.extend_from_slice(&digits::<12>(low));
+    // Only letters and digits are in it.
+    String::from_utf8(text).unwrap_or_default()
 }
 
-fn digit_of(number: u128, digit: u32) -> u8 {
-    let index = (number >> (digit * 5)) as usize & 31;
-    ALPHABET.get(index).copied().unwrap_or(b'0')
+fn digits<const N: usize>(mut number: u64) -> [u8; N] {
+    let mut digits = [b'0'; N];
+    for digit in digits.iter_mut().rev() {
+        *digit = ALPHABET.get((number & 31) as usize).copied().unwrap_or_default();
+        number >>= 5;
+    }
+    digits
 }
 
 #[cfg(test)]
@@ -51,6 +63,17 @@ mod tests {
         let made: Vec<String> = (0..10_000).map(|i| ids.next(1_800_000_000_000_000 + i * 300)).collect();
         assert!(made.is_sorted_by(|a, b| a < b));
         assert!(made.iter().all(|id| id.len() == 26 && id.bytes().all(|byte| ALPHABET.contains(&byte))));
+    }
+
+    #[test]
+    fn digits_are_those_of_base_32() {
+        for (number, text) in [
+            (0, "00000000000000000000000000"),
+            (u128::MAX, "7ZZZZZZZZZZZZZZZZZZZZZZZZZ"),
+            (31 << 60 | 1 << 120, "0100000000000Z000000000000"),
+        ] {
+            assert_eq!(encode(number), text, "{number:x}");
+        }
     }
 
     #[test]

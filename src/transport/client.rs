@@ -33,6 +33,9 @@ pub fn forwarded_for<'v>(lines: impl DoubleEndedIterator<Item = &'v [u8]>, trust
 
 /// Reads an address, with or without brackets and a port. An IPv4 address in IPv6 clothes becomes IPv4 again.
 pub fn address(text: &[u8]) -> Option<IpAddr> {
+    if text.is_empty() {
+        return None;
+    }
     let text = std::str::from_utf8(text).ok()?.trim_matches('"');
     let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
     IpAddr::from_str(bare)

@@ -5,22 +5,22 @@
 
 pub mod request;
 
-use std::borrow::Cow;
 use std::convert::Infallible;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
 use http::request::Parts;
-use http::{HeaderName, HeaderValue, Request, Response, StatusCode, header};
+use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, header};
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Body, Incoming};
 
 use self::request::{Read, Route};
 use super::Judge;
-use super::answer::{self, Reply};
+use super::answer::{self, AnswerHeader, Reply};
 use super::front::Front;
 use crate::service::{Decision, Door, FailureKind, Pass};
 
@@ -30,6 +30,9 @@ const BODY_TIMEOUT: Duration = Duration::from_secs(5);
 /// How much of a body over the limit is read and thrown away, so that a proxy that writes first and reads later gets the
 /// answer and not a reset.
 const DISCARD_AT_MOST: usize = 4 << 20;
+
+/// More headers than this are not worth keeping memory for with each connection.
+const USUAL_HEADERS: usize = 64;
 
 /// The forward-auth service of one listener.
 #[derive(Debug)]
@@ -59,45 +62,81 @@ impl<J: Judge> ForwardAuth<J> {
 impl<J: Judge> hyper::service::Service<Request<Incoming>> for ForwardAuth<J> {
     type Response = Response<Full<Bytes>>;
     type Error = Infallible;
-    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
+    type Future = Answering;
 
     fn call(&self, request: Request<Incoming>) -> Self::Future {
         let pass = self.front.judge.admit();
+        let (call, body) = request.into_parts();
+        // Most calls have no body, and so nothing to wait for.
+        if body.is_end_stream() {
+            return Answering::Now(Some(self.without_body(call, pass)));
+        }
         let door = self.clone();
-        Box::pin(async move {
-            let (call, body) = request.into_parts();
-            Ok(door.answer(call, body, pass).await)
-        })
+        Answering::Later(Box::pin(async move { door.with_body(call, body, pass).await }))
+    }
+}
+
+/// An answer that is there, or will be.
+pub enum Answering {
+    /// It is there, until it is taken.
+    Now(Option<Response<Full<Bytes>>>),
+    /// A body has to be read first.
+    Later(Pin<Box<dyn Future<Output = Response<Full<Bytes>>> + Send>>),
+}
+
+impl std::fmt::Debug for Answering {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(if matches!(self, Self::Now(_)) { "Now" } else { "Later" })
+    }
+}
+
+impl Future for Answering {
+    type Output = Result<Response<Full<Bytes>>, Infallible>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        match self.get_mut() {
+            Self::Now(answer) => answer.take().map_or(Poll::Pending, |answer| Poll::Ready(Ok(answer))),
+            Self::Later(answer) => answer.as_mut().poll(context).map(Ok),
+        }
     }
 }
 
 impl<J: Judge> ForwardAuth<J> {
-    async fn answer(&self, call: Parts, body: Incoming, pass: Option<Pass>) -> Response<Full<Bytes>> {
-        let Some(route) = Route::of(&call.uri) else {
-            return plain(StatusCode::NOT_FOUND, "no such path: ask /verify, /verify/{policy} or /check/{policy}/...");
+    fn without_body(&self, mut call: Parts, pass: Option<Pass>) -> Response<Full<Bytes>> {
+        let Some(route) = Route::of(&call.uri) else { return no_such_path() };
+        let policy = route.policy();
+        let decision = match pass {
+            None => self.front.fail(policy, FailureKind::Overload),
+            Some(_held_until_then) => {
+                let limit = self.front.body_limit(policy);
+                decide(&self.front, &call, &Collected::default(), limit, Instant::now())
+            }
         };
+        // The memory of the call's headers does for those of the answer, and hyper keeps it for the next call.
+        let reused = call.headers.capacity() <= USUAL_HEADERS;
+        response(&decision, if reused { std::mem::take(&mut call.headers) } else { HeaderMap::new() })
+    }
+
+    async fn with_body(&self, call: Parts, body: Incoming, pass: Option<Pass>) -> Response<Full<Bytes>> {
+        let Some(route) = Route::of(&call.uri) else { return no_such_path() };
         let policy = route.policy();
         let Some(mut pass) = pass else {
-            return response(&self.front.fail(policy, FailureKind::Overload));
+            return response(&self.front.fail(policy, FailureKind::Overload), HeaderMap::new());
         };
         let limit = self.front.body_limit(policy);
         let body = match self.receive(body, limit, &mut pass).await {
             Ok(body) => body,
-            Err(kind) => return response(&self.front.fail(policy, kind)),
+            Err(kind) => return response(&self.front.fail(policy, kind), HeaderMap::new()),
         };
         let (size, received) = (body.bytes.len(), Instant::now());
         let judge = move |front: &Front<J>| {
             let _held_until_then = pass;
             decide(front, &call, &body, limit, received)
         };
-        response(&self.front.judging(size, judge).await)
+        response(&self.front.judging(size, judge).await, HeaderMap::new())
     }
 
     async fn receive(&self, body: Incoming, limit: usize, pass: &mut Pass) -> Result<Collected, FailureKind> {
-        // Most calls have none, and so need no clock.
-        if body.is_end_stream() {
-            return Ok(Collected::default());
-        }
         let read = tokio::time::timeout(self.body_timeout, read(body, limit, pass)).await;
         read.unwrap_or(Err(FailureKind::Deadline))
     }
@@ -136,29 +175,45 @@ async fn read(mut body: Incoming, limit: usize, pass: &mut Pass) -> Result<Colle
     Ok(Collected { more: size > limit, bytes: kept.freeze() })
 }
 
-/// A decision in HTTP.
-fn response(decision: &Decision) -> Response<Full<Bytes>> {
+/// A decision in HTTP, with its headers in the place of others.
+fn response(decision: &Decision, headers: HeaderMap) -> Response<Full<Bytes>> {
     let (status, location) = match answer::reply(decision) {
-        Reply::Pass => return headed(Response::new(Full::default()), answer::upstream_headers(decision)),
+        Reply::Pass => return headed(Response::new(Full::default()), headers, answer::upstream_headers(decision)),
         Reply::Refuse { status, location } => (StatusCode::from_u16(status).unwrap_or(StatusCode::FORBIDDEN), location),
         Reply::Unavailable => (StatusCode::SERVICE_UNAVAILABLE, None),
     };
     let mut response = Response::new(Full::from(answer::body(decision)));
     *response.status_mut() = status;
-    let location = location.map(|location| ("location", location.into()));
-    headed(response, answer::client_headers(decision).into_iter().chain(location))
+    let location = location.map(|location| (&header::LOCATION, location.into()));
+    headed(response, headers, answer::client_headers(decision).into_iter().chain(location))
 }
 
 fn headed<'d>(
     mut response: Response<Full<Bytes>>,
-    headers: impl IntoIterator<Item = (&'static str, Cow<'d, str>)>,
+    mut headers: HeaderMap,
+    ours: impl IntoIterator<Item = AnswerHeader<'d>>,
 ) -> Response<Full<Bytes>> {
-    for (name, value) in headers {
-        if let Ok(value) = HeaderValue::from_str(&value) {
-            response.headers_mut().insert(HeaderName::from_static(name), value);
+    headers.clear();
+    for (name, value) in ours {
+        if let Some(value) = header_value(&value) {
+            headers.insert(name, value);
         }
     }
+    *response.headers_mut() = headers;
     response
+}
+
+/// A value without memory of its own, where it is one of the usual.
+fn header_value(text: &str) -> Option<HeaderValue> {
+    match text {
+        "allow" => Some(HeaderValue::from_static("allow")),
+        "0" => Some(HeaderValue::from_static("0")),
+        text => HeaderValue::from_str(text).ok(),
+    }
+}
+
+fn no_such_path() -> Response<Full<Bytes>> {
+    plain(StatusCode::NOT_FOUND, "no such path: ask /verify, /verify/{policy} or /check/{policy}/...")
 }
 
 fn plain(status: StatusCode, text: &'static str) -> Response<Full<Bytes>> {

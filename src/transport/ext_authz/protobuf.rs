@@ -120,43 +120,62 @@ impl Writer {
     }
 
     /// A field with text or bytes.
+    #[inline]
     pub fn bytes(&mut self, number: u32, bytes: &[u8]) {
-        self.varint(u64::from(number << 3 | 2));
+        self.tag(number, LENGTH);
         self.varint(bytes.len() as u64);
         self.0.extend_from_slice(bytes);
     }
 
     /// A field with a number, an enumerator or a truth value.
+    #[inline]
     pub fn number(&mut self, number: u32, value: u64) {
-        self.varint(u64::from(number << 3));
+        self.tag(number, VARINT);
         self.varint(value);
     }
 
     /// A field with a `double`.
+    #[inline]
     pub fn double(&mut self, number: u32, value: f64) {
-        self.varint(u64::from(number << 3 | 1));
+        self.tag(number, EIGHT_BYTES);
         self.0.extend_from_slice(&value.to_le_bytes());
     }
 
     /// A field with a message, whose fields `inside` writes.
+    #[inline]
     pub fn message(&mut self, number: u32, inside: impl FnOnce(&mut Self)) {
-        self.varint(u64::from(number << 3 | 2));
-        let length_at = self.0.len();
+        self.tag(number, LENGTH);
         self.0.push(0);
+        let start = self.0.len();
         inside(self);
-        let size = self.0.len() - length_at - 1;
-        let short = u8::try_from(size).ok().filter(|size| *size < 0x80);
-        match (short, self.0.get_mut(length_at)) {
-            (Some(size), Some(length)) => *length = size,
-            // A longer length needs more room than was left for it.
-            _ => {
-                let mut length = Self(Vec::new());
-                length.varint(size as u64);
-                self.0.splice(length_at..=length_at, length.0);
-            }
+        let size = self.0.len() - start;
+        match self.0.get_mut(start - 1) {
+            Some(length) if size < 0x80 => *length = size as u8,
+            _ => self.make_room(start, size),
         }
     }
 
+    /// Writes the length of a message that begins at `start`, for which one byte was left and is not enough.
+    fn make_room(&mut self, start: usize, size: usize) {
+        let end = self.0.len();
+        self.varint(size as u64);
+        // It stands behind the message now: in front of it, and the byte that was left to the end, where it is dropped.
+        let length = self.0.len() - end;
+        if let Some(bytes) = self.0.get_mut(start - 1..) {
+            bytes.rotate_right(length);
+            if let Some(behind) = bytes.get_mut(length..) {
+                behind.rotate_left(1);
+            }
+        }
+        self.0.pop();
+    }
+
+    #[inline]
+    fn tag(&mut self, number: u32, kind: u32) {
+        self.varint(u64::from(number << 3 | kind));
+    }
+
+    #[inline]
     fn varint(&mut self, mut value: u64) {
         while value >= 0x80 {
             self.0.push(value as u8 | 0x80);
@@ -165,6 +184,11 @@ impl Writer {
         self.0.push(value as u8);
     }
 }
+
+/// How the value of a field is written.
+const VARINT: u32 = 0;
+const EIGHT_BYTES: u32 = 1;
+const LENGTH: u32 = 2;
 
 #[cfg(test)]
 mod tests {

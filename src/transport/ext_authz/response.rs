@@ -77,7 +77,7 @@ pub fn response(decision: &Decision, start: &[u8]) -> Option<Checked> {
 /// An `OkHttpResponse`.
 fn pass(ok: &mut Writer, decision: &Decision) {
     const HEADERS: u32 = 2;
-    answer::upstream_headers(decision).iter().for_each(|(name, value)| header(ok, HEADERS, name, value));
+    answer::upstream_headers(decision).iter().for_each(|(name, value)| header(ok, HEADERS, name.as_str(), value));
 }
 
 /// A `DeniedHttpResponse`.
@@ -86,7 +86,7 @@ fn refuse(denied: &mut Writer, decision: &Decision, status: u16, location: Optio
     const HEADERS: u32 = 2;
     const BODY: u32 = 3;
     denied.message(STATUS, |http_status| http_status.number(1, status.into()));
-    answer::client_headers(decision).iter().for_each(|(name, value)| header(denied, HEADERS, name, value));
+    answer::client_headers(decision).iter().for_each(|(name, value)| header(denied, HEADERS, name.as_str(), value));
     location.iter().for_each(|location| header(denied, HEADERS, "location", location));
     denied.bytes(BODY, answer::body(decision).as_bytes());
 }

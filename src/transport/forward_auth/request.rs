@@ -85,16 +85,92 @@ fn verify<'m>(
     read: Read<'m>,
     trusted: &[IpNet],
 ) -> Result<Original<'m>, Refusal> {
-    let method = only(headers, METHOD)?.filter(|method| original::is_token(method)).ok_or(Refusal::Malformed)?;
-    let target = only(headers, URI)?.filter(|target| original::is_path(target)).ok_or(Refusal::Malformed)?;
-    let host = only(headers, HOST)?.unwrap_or_default();
-    let scheme = original::scheme(only(headers, PROTO)?.unwrap_or_default());
-    let (body, framing) = verify_body(method, headers, read);
-    let hidden = |name: &HeaderName, value: &[u8]| {
-        is_of_the_call(name, value) || [METHOD, URI, HOST, PROTO, LENGTH].contains(&name.as_str())
-    };
-    let headers = lines(headers, host, framing, hidden);
-    Ok(finish(policy, method, target, scheme, host, headers, body, trusted))
+    let mut told = Told::default();
+    let mut lines = Vec::with_capacity(headers.len() + 2);
+    lines.push(Header { name: b"host", value: b"" });
+    for (name, value) in headers {
+        if told.shows(name, value.as_bytes())? {
+            lines.push(Header { name: name.as_str().as_bytes(), value: value.as_bytes() });
+        }
+    }
+    let method = told.method.filter(|method| original::is_token(method)).ok_or(Refusal::Malformed)?;
+    let target = told.target.filter(|target| original::is_path(target)).ok_or(Refusal::Malformed)?;
+    let host = told.host.unwrap_or_default();
+    match lines.first_mut() {
+        Some(first) if !host.is_empty() => first.value = host,
+        _ => drop(lines.remove(0)),
+    }
+    let scheme = original::scheme(told.scheme.unwrap_or_default());
+    let (body, framing) = told.body(method, read);
+    lines.extend(framing);
+    Ok(finish(policy, method, target, scheme, host, lines, body, trusted))
+}
+
+/// What a proxy's call says of the request besides its headers; the names are looked at in one pass over all headers.
+#[derive(Default)]
+struct Told<'m> {
+    method: Option<&'m [u8]>,
+    target: Option<&'m [u8]>,
+    host: Option<&'m [u8]>,
+    scheme: Option<&'m [u8]>,
+    /// The length of a body that the proxy kept.
+    kept: Option<&'m [u8]>,
+    /// The length of the call's own body.
+    length: Option<&'m [u8]>,
+    /// The call's own body came in chunks.
+    chunked: bool,
+}
+
+impl<'m> Told<'m> {
+    /// Takes a header in; whether it is one that the client sent.
+    fn shows(&mut self, name: &HeaderName, value: &'m [u8]) -> Result<bool, Refusal> {
+        // These must not be repeated.
+        let single = match name.as_str() {
+            METHOD => &mut self.method,
+            URI => &mut self.target,
+            HOST => &mut self.host,
+            PROTO => &mut self.scheme,
+            LENGTH => {
+                self.kept = self.kept.or(Some(value));
+                return Ok(false);
+            }
+            "content-length" => {
+                self.length = self.length.or(Some(value));
+                return Ok(false);
+            }
+            "transfer-encoding" => {
+                self.chunked = true;
+                return Ok(false);
+            }
+            other => return Ok(!is_of_the_call(other, value)),
+        };
+        if single.replace(value).is_some() { Err(Refusal::Malformed) } else { Ok(false) }
+    }
+
+    /// The body under `/verify`, and the framing rules are to see: what the request had, not what the call has.
+    ///
+    /// A call with a body shows that the proxy hands bodies over (only Traefik can), so the body is all there is and has
+    /// the framing of the request. A call without shows nothing: there is no body, or the proxy keeps it.
+    fn body(&self, method: &[u8], read: Read<'m>) -> (Body<'m>, Option<Header<'m>>) {
+        const EMPTY: Header<'static> = Header { name: b"content-length", value: b"0" };
+        let framing = || framing(self.chunked, self.length);
+        if read.more {
+            return (Body::Partial(read.bytes), framing());
+        }
+        if !read.bytes.is_empty() {
+            return (Body::Complete(read.bytes), framing());
+        }
+        if self.chunked {
+            return (Body::Complete(b""), body::usually_has_body(method).then_some(EMPTY));
+        }
+        match self.kept.filter(|value| body::length(value).is_some_and(|length| length > 0)) {
+            Some(value) => (Body::NotSent, Some(Header { name: b"content-length", value })),
+            None => {
+                let body = body::withheld(None, method);
+                (body, (body == Body::NotSent).then_some(CHUNKED))
+            }
+        }
+    }
 }
 
 /// `/check`: as `ext_authz` hands it over, but for the length, which is that of the call and not of the request.
@@ -114,7 +190,10 @@ fn check<'m>(
     let framing = match body {
         Body::Complete(b"") => None,
         _ if cut.is_none() => Some(CHUNKED),
-        _ => call_framing(headers).or(Some(CHUNKED)),
+        _ => {
+            let length = headers.get(header::CONTENT_LENGTH).map(header_value);
+            framing(headers.contains_key(header::TRANSFER_ENCODING), length).or(Some(CHUNKED))
+        }
     };
     let host = only(headers, header::HOST.as_str())?.unwrap_or_default();
     let scheme = original::scheme(only(headers, PROTO)?.unwrap_or_default());
@@ -154,38 +233,12 @@ fn finish<'m>(
     }
 }
 
-/// The body under `/verify`, and the framing rules are to see: what the request had, not what the call has.
-///
-/// A call with a body shows that the proxy hands bodies over (only Traefik can), so the body is all there is and has the
-/// framing of the request. A call without shows nothing: there is no body, or the proxy keeps it.
-fn verify_body<'m>(method: &[u8], headers: &'m HeaderMap, read: Read<'m>) -> (Body<'m>, Option<Header<'m>>) {
-    const EMPTY: Header<'static> = Header { name: b"content-length", value: b"0" };
-    if read.more {
-        return (Body::Partial(read.bytes), call_framing(headers));
-    }
-    if !read.bytes.is_empty() {
-        return (Body::Complete(read.bytes), call_framing(headers));
-    }
-    if headers.contains_key(header::TRANSFER_ENCODING) {
-        return (Body::Complete(b""), body::usually_has_body(method).then_some(EMPTY));
-    }
-    let kept =
-        headers.get(LENGTH).map(header_value).filter(|value| body::length(value).is_some_and(|length| length > 0));
-    match kept {
-        Some(value) => (Body::NotSent, Some(Header { name: b"content-length", value })),
-        None => {
-            let body = body::withheld(None, method);
-            (body, (body == Body::NotSent).then_some(CHUNKED))
-        }
-    }
-}
-
 /// The framing of the call itself; chunks win over a length, as in HTTP.
-fn call_framing(headers: &HeaderMap) -> Option<Header<'_>> {
-    if headers.contains_key(header::TRANSFER_ENCODING) {
+fn framing(chunked: bool, length: Option<&[u8]>) -> Option<Header<'_>> {
+    if chunked {
         return Some(CHUNKED);
     }
-    headers.get(header::CONTENT_LENGTH).map(|value| Header { name: b"content-length", value: value.as_bytes() })
+    length.map(|value| Header { name: b"content-length", value })
 }
 
 /// The value of a header that must not be repeated.
@@ -216,14 +269,14 @@ fn is_framing(name: &HeaderName) -> bool {
     *name == header::CONTENT_LENGTH || *name == header::TRANSFER_ENCODING
 }
 
-/// Headers that belong to the proxy's call. `Accept-Encoding: gzip` and `Expect: 100-continue` are what a proxy's HTTP
-/// client adds; any other value can only be the client's, and reaches the backend.
-fn is_of_the_call(name: &HeaderName, value: &[u8]) -> bool {
-    match name.as_str() {
+/// Headers that belong to the proxy's call, beside its framing. `Accept-Encoding: gzip` and `Expect: 100-continue` are what
+/// a proxy's HTTP client adds; any other value can only be the client's, and reaches the backend.
+fn is_of_the_call(name: &str, value: &[u8]) -> bool {
+    match name {
         "host" | "connection" | "keep-alive" | "te" | "trailer" => true,
         "accept-encoding" => value == b"gzip",
         "expect" => value.eq_ignore_ascii_case(b"100-continue"),
-        _ => is_framing(name),
+        _ => false,
     }
 }
 
