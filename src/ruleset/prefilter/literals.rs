@@ -19,6 +19,9 @@ use crate::vocab::necessary::frequency;
 /// More states than this do not fit the table's cells.
 const MAX_STATES: usize = 60_000;
 
+/// Longer values are worth the room to remember what has been reported.
+const LONG: usize = 1_024;
+
 /// Bytes that get a class of their own; all others share two.
 const MAX_CLASSES: usize = 64;
 
@@ -69,6 +72,9 @@ impl Literals {
 
     /// Marks the clauses that the value fulfils: for each entry its first and its second clause.
     pub(crate) fn scan(&self, value: &[u8], fulfilled: &mut [Vec<u64>; 2]) {
+        if value.len() > LONG {
+            return self.scan_long(value, fulfilled);
+        }
         let mut state = 0u16;
         for byte in value {
             // The remainder is the class itself, and lets the compiler leave the check out.
@@ -76,6 +82,23 @@ impl Literals {
             state = self.next[usize::from(state)][class];
             if state >= self.first_reporting {
                 self.report(state, fulfilled);
+            }
+        }
+    }
+
+    /// Long values come to the same states over and over; what a state reports is marked once.
+    fn scan_long(&self, value: &[u8], fulfilled: &mut [Vec<u64>; 2]) {
+        let mut reported = [0u64; MAX_STATES.div_ceil(64)];
+        let mut state = 0u16;
+        for byte in value {
+            let class = usize::from(self.classes[usize::from(*byte)]) % MAX_CLASSES;
+            state = self.next[usize::from(state)][class];
+            if state >= self.first_reporting {
+                let place = usize::from(state - self.first_reporting);
+                if reported[place / 64] >> (place % 64) & 1 == 0 {
+                    reported[place / 64] |= 1 << (place % 64);
+                    self.report(state, fulfilled);
+                }
             }
         }
     }
@@ -214,6 +237,17 @@ mod tests {
         let (literals, _) = Literals::new(&clauses);
         for (entry, text) in list.iter().take(64).enumerate() {
             assert_ne!(found(&literals, text)[1] & 1 << entry, 0, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn long_values_are_read_alike() {
+        let lists = [texts(&["she", "he"]), texts(&["hers"]), texts(&["xyz"])];
+        let clauses: Vec<_> = lists.iter().zip(0..).map(|(list, entry)| ((entry, 0), list.as_slice())).collect();
+        let (literals, _) = Literals::new(&clauses);
+        let blanks = " ".repeat(LONG);
+        for (end, expected) in [("", 0b000), ("she", 0b001), ("hers xyz", 0b111)] {
+            assert_eq!(found(&literals, format!("{end}{blanks}{end}").as_bytes())[0], expected, "{end}");
         }
     }
 
