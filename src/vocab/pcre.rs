@@ -6,6 +6,7 @@
 //! references or real atomic groups goes to a backtracking engine with a step limit.
 
 mod ast;
+mod automaton;
 mod backtracking;
 mod class;
 mod linear;
@@ -16,10 +17,8 @@ mod sets;
 #[cfg(test)]
 mod tests;
 
-use regex_automata::util::primitives::NonMaxUsize;
-use regex_automata::{Input, meta};
-
 use self::backtracking::Backtracking;
+use self::linear::Linear;
 use super::necessary::Necessary;
 use super::operators::{BuildError, Captures, MatchLimit};
 
@@ -31,7 +30,7 @@ pub struct Pattern(Engine);
 enum Engine {
     /// `^.*$` and the like: any value, whole.
     Everything,
-    Linear(meta::Regex),
+    Linear(Linear),
     /// With what a value must hold before the engine is asked: most values never come near its step limit.
     Backtracking(Backtracking, Necessary),
 }
@@ -85,9 +84,17 @@ impl Pattern {
             return Ok(Self(Engine::Everything));
         }
         Ok(Self(match regular::regular(&node) {
-            Some(node) => Engine::Linear(linear::compile(&node)?),
+            Some(node) => Engine::Linear(Linear::new(pattern, &node)?),
             None => Engine::Backtracking(Backtracking::new(&node, match_limit)?, necessary::of(&node)),
         }))
+    }
+
+    /// What the pattern takes of the heap so far, in bytes, as far as its automaton goes.
+    pub fn automaton_bytes(&self) -> usize {
+        match &self.0 {
+            Engine::Linear(regex) => regex.automaton_bytes(),
+            Engine::Everything | Engine::Backtracking(..) => 0,
+        }
     }
 
     /// What every value that the pattern is found in must hold; nothing when the pattern cannot be read.
@@ -113,7 +120,8 @@ impl Pattern {
         }
     }
 
-    /// Looks for the first match that starts at `from` or later, and fills in its groups.
+    /// Looks for the first match that starts at `from` or later, and fills in its groups. Ask [`Pattern::is_match`] first:
+    /// the answer is mostly no, and far cheaper there.
     ///
     /// # Errors
     /// The step limit was reached.
@@ -123,21 +131,8 @@ impl Pattern {
                 groups.set((from == 0).then_some(Some((0, value.len()))).into_iter());
                 Ok(from == 0)
             }
-            Engine::Linear(regex) => Ok(find_linear(regex, value, from, groups)),
+            Engine::Linear(regex) => Ok(regex.find_at(value, from, groups)),
             Engine::Backtracking(regex, _) => regex.find_at(value, from, groups),
         }
     }
-}
-
-fn find_linear(regex: &meta::Regex, value: &[u8], from: usize, groups: &mut Groups) -> bool {
-    let mut slots = [None; 2 * Captures::MAX];
-    groups.set(std::iter::empty());
-    let found =
-        from <= value.len() && regex.search_slots(&Input::new(value).span(from..value.len()), &mut slots).is_some();
-    if found {
-        let count = regex.captures_len();
-        let place = |pair: &[Option<NonMaxUsize>; 2]| Some((pair[0]?.get(), pair[1]?.get()));
-        groups.set(slots.as_chunks().0.iter().take(count).map(place));
-    }
-    found
 }

@@ -7,7 +7,7 @@ use portcullis::seclang::ast::DirectiveKind;
 use portcullis::seclang::parser::parse_text;
 use portcullis::seclang::source::Loader;
 use portcullis::vocab::operators::{BuildContext, OperatorKind, find};
-use portcullis::vocab::pcre::Pattern;
+use portcullis::vocab::pcre::{Groups, Pattern};
 
 use crate::shared;
 
@@ -93,4 +93,52 @@ fn crs_4_is_linear_throughout() {
 #[test]
 fn crs_3_needs_backtracking_for_three_patterns() {
     check("3.3.10", 266, 1, &["(?<!&(?:[aAoOuUyY]uml)", r"\\b\\1\\b", r"<\\?(?!xml)"]);
+}
+
+/// The lines of all test files of the version, as values: requests of every kind, as text and with their escapes decoded.
+fn lines(folder: &Path, values: &mut Vec<Vec<u8>>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            lines(&path, values);
+        } else if path.extension().is_some_and(|ext| ext == "yaml") {
+            let text = std::fs::read(&path).unwrap();
+            values.extend(text.split(|byte| *byte == b'\n').map(|line| line.trim_ascii().to_vec()));
+        }
+    }
+}
+
+/// Two engines share the work: one says whether there is a match, one where. They have to agree on that there is one.
+fn check_engines(version: &str, least: usize) {
+    const EVERY: usize = 7;
+    let Some(folder) = shared::folder(&format!("crs/{version}/rules")) else { return };
+    let mut values = Vec::new();
+    lines(&folder.join("../tests/regression"), &mut values);
+    values.sort();
+    values.dedup();
+    let (mut compared, mut matched, mut bytes) = (0, 0, 0);
+    let rules = operators(&folder).into_iter().filter(|(name, argument)| name == "rx" && !argument.contains(&b'%'));
+    for (place, (_, argument)) in rules.enumerate() {
+        let pattern = Pattern::new(&argument, 10_000).unwrap();
+        bytes += pattern.automaton_bytes();
+        for value in values.iter().skip(place % EVERY).step_by(EVERY) {
+            let found = pattern.find_at(value, 0, &mut Groups::default());
+            assert_eq!(pattern.is_match(value), found, "{} {}", argument.escape_ascii(), value.escape_ascii());
+            compared += 1;
+            matched += usize::from(found == Ok(true));
+        }
+    }
+    println!("{version}: compared {compared}, matched {matched}, automata of {bytes} bytes");
+    assert!(compared >= least && matched >= least / 200, "{compared} {matched}");
+    assert!(bytes < 8 << 20, "the automata take {bytes} bytes");
+}
+
+#[test]
+fn both_engines_agree_on_crs_4() {
+    check_engines("4.28.0", 100_000);
+}
+
+#[test]
+fn both_engines_agree_on_crs_3() {
+    check_engines("3.3.10", 100_000);
 }

@@ -51,7 +51,8 @@ impl Matcher for Rx {
 
 impl Matcher for RxGlobal {
     fn is_match(&self, value: &[u8], captures: Option<&mut Captures>) -> Result<bool, MatchLimit> {
-        let Some(captures) = captures else { return self.0.is_match(value) };
+        let matched = self.0.is_match(value)?;
+        let Some(captures) = captures.filter(|_| matched) else { return Ok(matched) };
         let mut groups = Groups::default();
         if !self.0.find_at(value, 0, &mut groups)? {
             return Ok(false);

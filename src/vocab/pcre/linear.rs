@@ -1,11 +1,16 @@
 //! Patterns for the linear-time engine, handed over as its own syntax tree: no second text, no second reading.
 
-use regex_automata::meta;
+use std::sync::OnceLock;
+
+use regex_automata::util::primitives::NonMaxUsize;
+use regex_automata::{Input, meta};
 use regex_syntax::hir::{Capture, Class, ClassBytes, ClassBytesRange, Hir, Look, Repetition};
 
 use super::ast::{Assertion, Node, Repeat};
+use super::automaton::Automaton;
+use super::{Groups, parser, regular};
 use crate::vocab::byte_set::ByteSet;
-use crate::vocab::operators::BuildError;
+use crate::vocab::operators::{BuildError, Captures};
 
 /// Of the states of the automaton, whatever repetitions multiply them to.
 const MAX_BYTES: usize = 10 << 20;
@@ -16,10 +21,73 @@ const LEAST_CACHE_BYTES: usize = 128 << 10;
 /// About what one state of the automaton costs at least in the cache of the lazy DFA.
 const CACHE_BYTES_PER_STATE: usize = 64;
 
-/// Compiles a regular pattern.
+/// A regular pattern.
 ///
-/// # Errors
-/// The pattern is too big.
+/// Most values match nothing, so two engines share the work: an automaton of our own says whether there is a match, the
+/// crate's engine where it is. The latter takes far more memory, which few patterns ever need: it is made at the first
+/// match whose place is asked for.
+#[derive(Debug)]
+pub(super) struct Linear {
+    /// `None` when it would be too big; then the other says both.
+    automaton: Option<Automaton>,
+    text: Box<[u8]>,
+    regex: OnceLock<Option<meta::Regex>>,
+}
+
+impl Linear {
+    /// Compiles a pattern, which `node` is the regular form of.
+    ///
+    /// # Errors
+    /// The pattern is too big.
+    pub(super) fn new(text: &[u8], node: &Node) -> Result<Self, BuildError> {
+        let automaton = Automaton::new(node);
+        let regex = match &automaton {
+            Some(_) => OnceLock::new(),
+            None => OnceLock::from(Some(compile(node)?)),
+        };
+        Ok(Self { automaton, text: text.into(), regex })
+    }
+
+    /// Whether the pattern is found.
+    #[inline]
+    pub(super) fn is_match(&self, value: &[u8]) -> bool {
+        match &self.automaton {
+            Some(automaton) => automaton.is_match(value),
+            None => self.regex().is_some_and(|regex| regex.is_match(value)),
+        }
+    }
+
+    /// Looks for a match from `from` on and fills in its groups. Worth asking only where there is a match.
+    pub(super) fn find_at(&self, value: &[u8], from: usize, groups: &mut Groups) -> bool {
+        let mut slots = [None; 2 * Captures::MAX];
+        groups.set(std::iter::empty());
+        if from > value.len() {
+            return false;
+        }
+        let Some(regex) = self.regex() else { return false };
+        let found = regex.search_slots(&Input::new(value).span(from..value.len()), &mut slots).is_some();
+        if found {
+            let count = regex.captures_len();
+            let place = |pair: &[Option<NonMaxUsize>; 2]| Some((pair[0]?.get(), pair[1]?.get()));
+            groups.set(slots.as_chunks().0.iter().take(count).map(place));
+        }
+        found
+    }
+
+    /// The engine that finds places.
+    fn regex(&self) -> Option<&meta::Regex> {
+        // The text has been read before, and its automaton was small: neither fails now.
+        let make = || compile(&regular::regular(&parser::parse(&self.text).ok()?)?).ok();
+        self.regex.get_or_init(make).as_ref()
+    }
+
+    /// The heap memory that the automaton takes.
+    pub(super) fn automaton_bytes(&self) -> usize {
+        self.automaton.as_ref().map_or(0, Automaton::memory)
+    }
+}
+
+/// Compiles a pattern for the engine that finds places.
 pub(super) fn compile(node: &Node) -> Result<meta::Regex, BuildError> {
     let cache = node.size().saturating_mul(CACHE_BYTES_PER_STATE).clamp(LEAST_CACHE_BYTES, 2 << 20);
     let config = meta::Regex::config().utf8_empty(false).nfa_size_limit(Some(MAX_BYTES)).hybrid_cache_capacity(cache);

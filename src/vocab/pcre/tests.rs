@@ -1,5 +1,7 @@
 //! What patterns mean, by example.
 
+use proptest::prelude::*;
+
 use super::*;
 
 /// `pattern` finds, in `value`, the match and groups `expected`; `-` stands for a group without part, `None` for no
@@ -231,4 +233,49 @@ fn errors_name_the_construct_and_its_place() {
     }
     assert_eq!(Pattern::new(&b"(".repeat(251), 1_000).unwrap_err().message, "groups nested too deeply");
     assert!(Pattern::new(&[b"(".repeat(250), b")".repeat(250)].concat(), 1_000).is_ok());
+}
+
+/// Patterns over few letters, with every condition, and values that often match them.
+fn regular_pattern() -> impl Strategy<Value = String> {
+    let atom = prop_oneof![
+        "[ab_\\n]{1,3}",
+        proptest::sample::select(vec![
+            "[ab]", "[^a]", ".", "\\b", "\\B", "^", "$", "\\A", "\\z", "\\s", "\\w", "(?m)^", "(?m)$"
+        ])
+        .prop_map(str::to_owned),
+    ];
+    atom.prop_recursive(5, 32, 4, |inner| {
+        prop_oneof![
+            proptest::collection::vec(inner.clone(), 1..4).prop_map(|parts| parts.concat()),
+            proptest::collection::vec(inner.clone(), 2..5).prop_map(|parts| format!("(?:{})", parts.join("|"))),
+            (
+                inner.clone(),
+                proptest::sample::select(vec!["?", "*", "+", "{2}", "{0,2}", "{1,3}", "{2,}", "*?", "{0}"])
+            )
+                .prop_map(|(part, times)| format!("(?:{part}){times}")),
+            inner.prop_map(|part| format!("({part})")),
+        ]
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(3_000))]
+
+    #[test]
+    fn the_automaton_finds_what_the_other_engine_finds(
+        pattern in regular_pattern(), values in proptest::collection::vec("[ab_c \\n]{0,14}", 1..6)
+    ) {
+        let Ok(node) = parser::parse(pattern.as_bytes()) else { return Ok(()) };
+        let Some(node) = regular::regular(&node) else { return Ok(()) };
+        let (Some(automaton), Ok(other)) = (automaton::Automaton::new(&node), linear::compile(&node)) else {
+            return Ok(());
+        };
+        // With a table of hardly any rows nearly all is followed step by step.
+        let bare = automaton::Automaton::with_table_bytes(&node, 1).unwrap();
+        for value in values {
+            let expected = other.is_match(value.as_bytes());
+            prop_assert_eq!(automaton.is_match(value.as_bytes()), expected, "{} {:?}", &pattern, &value);
+            prop_assert_eq!(bare.is_match(value.as_bytes()), expected, "{} {:?}, bare", &pattern, &value);
+        }
+    }
 }
