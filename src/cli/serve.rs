@@ -37,6 +37,11 @@ use crate::transport::workers::Workers;
 /// How long calls under way may take to finish once a stop was asked for.
 const GRACE: Duration = Duration::from_secs(10);
 
+/// How long the thread that loaded rules stays before it ends. When a thread ends, the allocator (mimalloc) gives back to
+/// the system what has been free for a second, which is its own delay: a thread that ended at once would come too early
+/// for what loading has left behind, a third of all memory, and nobody else asks for it while there is little to do.
+const LOADER_STAYS: Duration = Duration::from_millis(1500);
+
 /// The arguments of `serve`.
 #[derive(Args, Clone, Debug)]
 pub struct ServeArgs {
@@ -68,9 +73,8 @@ pub fn run(args: &ServeArgs) -> anyhow::Result<Exit> {
     // keeps it; such a thread of Envoy's spends more on a request than ours does on its check.
     let doors = Workers::start().context("cannot start threads")?;
     // Signals, admin and reloads live on this thread, so that they answer while the doors are busy.
-    // The thread that loads rules ends soon after: only then does the allocator give back what it had used.
     let mut main = Builder::new_current_thread();
-    let main = main.enable_all().thread_keep_alive(Duration::from_millis(100)).build();
+    let main = main.enable_all().thread_keep_alive(LOADER_STAYS).build();
     let main = main.context("cannot start the event loop")?;
     main.block_on(serve(args.clone(), config, &doors))
 }

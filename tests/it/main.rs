@@ -40,6 +40,9 @@ mod exclusions;
 #[cfg(feature = "server")]
 mod ftw;
 #[cfg(test)]
+#[cfg(feature = "server")]
+mod memory;
+#[cfg(test)]
 mod patterns;
 #[cfg(test)]
 #[cfg(feature = "server")]
