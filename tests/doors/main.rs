@@ -39,8 +39,9 @@ use std::time::Duration;
 use classes::Classes;
 use known::Known;
 use proxies::Proxy;
-use report::{Tally, report};
+use report::report;
 use run::Choice;
+use support::tally::Tally;
 
 /// Ten times what it takes.
 const LIMIT: Duration = Duration::from_secs(20 * 60);
@@ -131,8 +132,7 @@ fn one(
     let run = format!("{} {version}", proxy.name);
     let count_here = arguments.choice.count(count);
     let Some(program) = support::process::find(proxy.name) else {
-        let tally = report::missing(&run, proxy, count_here);
-        return tally;
+        return report::missing(&run, proxy, count_here);
     };
     if !folder.is_dir() {
         println!("SKIPPED: doors {run}: {} is not there; {count_here} tests were not run", folder.display());

@@ -1,34 +1,10 @@
 //! The results in words and numbers, held against what is frozen in `classes.txt`.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Add;
 
 use crate::proxies::Proxy;
+use crate::support::tally::{Tally, in_ci};
 use crate::verdict::End;
-
-/// How many tests ended how.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Tally {
-    pub(crate) passed: usize,
-    /// As `classes.txt` says.
-    pub(crate) classified: usize,
-    pub(crate) failed: usize,
-    /// Not run, or accepted to fail in `tests/conformance/known.toml`.
-    pub(crate) skipped: usize,
-}
-
-impl Add for Tally {
-    type Output = Self;
-
-    fn add(self, other: Self) -> Self {
-        Self {
-            passed: self.passed + other.passed,
-            classified: self.classified + other.classified,
-            failed: self.failed + other.failed,
-            skipped: self.skipped + other.skipped,
-        }
-    }
-}
 
 /// How each test ended; `None` when it was not run because it is about responses.
 pub(crate) type Ends = Vec<(String, Option<End>)>;
@@ -44,10 +20,9 @@ pub(crate) fn classes(ends: &Ends) -> Vec<(String, String)> {
 
 /// A proxy that is not installed is a skip on somebody's own machine, and a failure in CI.
 pub(crate) fn missing(run: &str, proxy: &Proxy, count: usize) -> Tally {
-    let in_ci = std::env::var("CI").is_ok_and(|value| value == "true");
-    let word = if in_ci { "FAILED" } else { "SKIPPED" };
+    let word = if in_ci() { "FAILED" } else { "SKIPPED" };
     println!("{word}: doors {run}: no `{}` here; {}; {count} tests were not run", proxy.name, proxy.install);
-    match in_ci {
+    match in_ci() {
         true => Tally { failed: count, ..Tally::default() },
         false => Tally { skipped: count, ..Tally::default() },
     }

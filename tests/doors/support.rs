@@ -12,6 +12,8 @@ pub(crate) mod http;
 pub(crate) mod process;
 #[path = "../e2e/support/sidecar.rs"]
 pub(crate) mod sidecar;
+#[path = "../e2e/support/tally.rs"]
+pub(crate) mod tally;
 #[path = "../e2e/support/traefik.rs"]
 pub(crate) mod traefik;
 

@@ -29,7 +29,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use support::process;
-use support::suite::{Suite, Tally};
+use support::suite::Suite;
+use support::tally::Tally;
 
 /// More than ten times what all suites take on two busy cores.
 const LIMIT: Duration = Duration::from_secs(15 * 60);

@@ -9,6 +9,7 @@ pub(crate) mod http;
 pub(crate) mod process;
 pub(crate) mod sidecar;
 pub(crate) mod suite;
+pub(crate) mod tally;
 pub(crate) mod traefik;
 pub(crate) mod yaml;
 

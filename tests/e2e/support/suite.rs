@@ -1,30 +1,10 @@
 //! A suite: named cases, run one after the other and counted.
 
-use std::ops::Add;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
 use super::Checked;
-
-/// How many cases passed, failed and were skipped.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Tally {
-    pub(crate) passed: usize,
-    pub(crate) failed: usize,
-    pub(crate) skipped: usize,
-}
-
-impl Add for Tally {
-    type Output = Self;
-
-    fn add(self, other: Self) -> Self {
-        Self {
-            passed: self.passed + other.passed,
-            failed: self.failed + other.failed,
-            skipped: self.skipped + other.skipped,
-        }
-    }
-}
+use super::tally::{Tally, in_ci};
 
 /// A running suite.
 pub(crate) struct Suite {
@@ -40,7 +20,7 @@ impl Suite {
         if catch_unwind(AssertUnwindSafe(|| body(&mut suite))).is_err() {
             suite.fail("suite", "panicked; see above");
         }
-        let Tally { passed, failed, skipped } = suite.tally;
+        let Tally { passed, failed, skipped, .. } = suite.tally;
         let seconds = start.elapsed().as_secs_f32();
         println!(
             "e2e {name}: {} ran, {passed} passed, {failed} failed, {skipped} skipped in {seconds:.1} s",
@@ -67,7 +47,7 @@ impl Suite {
     /// A program is missing: a skip on somebody's own machine, a failure in CI.
     pub(crate) fn missing(&mut self, program: &str, install: &str) {
         let reason = format!("no `{program}` here; {install}");
-        if std::env::var("CI").is_ok_and(|value| value == "true") {
+        if in_ci() {
             self.fail("suite", &reason);
         } else {
             self.skip(1, &reason);
