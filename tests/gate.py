@@ -105,9 +105,10 @@ def suites():
         Suite("test-core", cargo("test", "--no-default-features", "--lib", "--", "--show-output"), 15, by_cargo_test),
     ]
     # Each benchmark of the engine once, for its own checks; that of the doors takes minutes and is left to `make bench`.
-    if (ROOT / "benches" / "evaluate.rs").is_file():
+    if (ROOT / "benches" / "evaluate" / "main.rs").is_file():
         listed.append(Suite("benches", cargo("test", "--bench", "evaluate"), 15, by_exit_code))
     listed += [
+        Suite("packages", [sys.executable, "tests/packages.py"], 12, by_last_line),
         Suite("conformance", cargo("test", "--test", "conformance"), 20, by_last_line),
         # With optimisation: hundreds of thousands of requests, each through both paths.
         Suite("prefilter", cargo("test", "--release", "--test", "prefilter"), 40, by_last_line),

@@ -72,6 +72,7 @@ ROWS = [
     Row("libinjection, against the C library", "libinjection", "libinjection", needs="a program"),
     Row("the prefilter against the plain path", "prefilter", "prefilter", needs="crs"),
     Row("real proxies", "e2e", "e2e", needs="a program"),
+    Row("packages beside the product", "packages", "packages", needs="a program"),
     Row("unit tests", "test"),
     Row("integration tests", "test"),
     Row("documentation tests", "doctest"),
