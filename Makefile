@@ -6,7 +6,7 @@ MINUTES ?= 2
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help run test crs e2e conformance conformance-blocking conformance-envoy conformance-traefik differential prefilter reference test-table fuzz bench bench-peers bench-proxies clean
+.PHONY: help run test crs e2e conformance conformance-blocking conformance-envoy conformance-traefik differential prefilter reference test-table fuzz bench bench-service bench-peers bench-proxies bench-tables clean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-22s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -54,8 +54,11 @@ differential: ## Compare with libmodsecurity 3, all requests (what differs and w
 fuzz: ## Fuzz each target (MINUTES=2 each; how and what: tests/fuzz/README.md)
 	@tests/fuzz/run $(MINUTES)
 
-bench: ## Benchmarks; method and numbers in benches/README.md
-	$(CARGO) bench --locked
+bench: ## The engine: time and instructions, loading, hostile requests (what and how: benches/README.md)
+	$(CARGO) bench --locked --bench evaluate -- $(ARGS)
+
+bench-service: ## The doors: server CPU a check, beside a server that allows everything
+	$(CARGO) bench --locked --bench transport -- $(ARGS)
 
 bench-peers: ## Side by side with libmodsecurity 3 and zentinel-modsec (ARGS=--instructions counts by valgrind)
 	$(CARGO) run --release --locked --manifest-path benches/peers/Cargo.toml --target-dir target -- $(ARGS)
@@ -64,6 +67,9 @@ bench-proxies: ## Whole systems: proxies without a WAF, with an allow-all author
 	$(CARGO) build --release --locked --bin portcullis
 	$(PYTHON) benches/proxies.py $(ARGS)
 	$(PYTHON) benches/plot.py
+
+bench-tables: ## Write the last figures of the benchmarks into benches/README.md
+	@$(PYTHON) benches/tables.py $(ARGS)
 
 clean: ## Remove everything that was built or fetched
 	rm -rf .venv .cache rules/crs

@@ -13,7 +13,7 @@ RESULTS = Path(__file__).resolve().parent / "results"
 
 # One colour for what is measured, in all charts; they differ in lightness, too.
 COLOURS = {
-    "none": "#b9bec5", "allow-all": "#7f8894", "portcullis": "#1d6fb8", "portcullis-cache": "#0b3d6e",
+    "none": "#b9bec5", "allow-all": "#7f8894", "portcullis-off": "#7fb3dd", "portcullis": "#1d6fb8", "portcullis-cache": "#0b3d6e",
     "modsecurity": "#d98032", "proxy": "#b9bec5", "waf": "#1d6fb8",
 }
 COLUMNS = 2

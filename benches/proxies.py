@@ -31,10 +31,10 @@ def say(text=""):
     print(text, flush=True)
 
 
-def run(options, folder):
+def run(options, folder, allow_all):
     """Starts, verifies, measures; returns the whole result, or `None` when nothing was to be measured."""
     start = time.monotonic()
-    builder = Builder(folder, options.proxies)
+    builder = Builder(folder, options.proxies, allow_all)
     systems = builder.build()
     for reason in builder.skipped:
         say(f"SKIPPED: {reason}")
@@ -83,9 +83,10 @@ def main():
     end_on_signals()
     peers.install(options.proxies)
     try:
+        allow_all = peers.allow_all()
         with tempfile.TemporaryDirectory(prefix="portcullis-proxies-") as folder:
             try:
-                result = run(options, folder)
+                result = run(options, folder, allow_all)
             finally:
                 stop_all()
     except Failure as failure:

@@ -97,6 +97,12 @@ def free_port():
         return listener.getsockname()[1]
 
 
+def listens(port):
+    """Whether somebody does."""
+    with socket.socket() as client:
+        return client.connect_ex(("127.0.0.1", port)) == 0
+
+
 def get(port, target, headers=None):
     """Status and body of one request; `None` while nobody answers."""
     request = urllib.request.Request(f"http://127.0.0.1:{port}{target}", headers=headers or {})

@@ -7,11 +7,12 @@ import time
 from pathlib import Path
 from statistics import median
 
+import tables
+
 from .peers import output
 from .processes import Failure
-from .systems import ALLOW_ALL, CACHE_OFF, CACHE_ON, CRS, NONE, WAFS
+from .systems import ALLOW_ALL, CACHE_OFF, CACHE_ON, CRS, MODE_OFF, NONE, WAFS
 
-BEGIN, END = "<!-- proxies: begin -->", "<!-- proxies: end -->"
 # Share of the CPU time that may be others' before rates are worth little.
 BUSY = 0.1
 # Of the allow-all authorizer's rate behind Envoy, on requests that pass.
@@ -93,16 +94,16 @@ def table(whole, head, cell, systems):
 def markdown(whole):
     """The circumstances and the tables."""
     systems = whole["systems"]
-    guarded = [system for system in systems if system["waf"] != NONE]
-    ours = [system for system in systems if system["waf"] in MARKS]
+    ours = [system for system in systems if system["waf"] in (MODE_OFF, *MARKS)]
     return "\n\n".join([
         circumstances(whole["about"]),
         "Requests per second, and in brackets as a share of the same proxy's without a WAF:",
         table(whole, "system", rate_cell, systems),
         "Requests per second with Portcullis, as a share of those with the allow-all authorizer:",
         table(whole, "system", lambda row: f"{row['rate_to_allow_all']:.2f}", ours),
-        "Milliseconds more than the same proxy without a WAF, at the median / the 99th percentile:",
-        table(whole, "system", lambda row: f"{row['added_p50_ms']:+.2f} / {row['added_p99_ms']:+.2f}", guarded),
+        "Milliseconds a request at the median / the 99th percentile, and in brackets how much more than the same proxy's "
+        "without a WAF:",
+        table(whole, "system", time_cell, systems),
         "CPU microseconds a request: the proxy's + the authorizer's (ModSecurity works inside the proxy):",
         table(whole, "system", cpu_cell, systems),
         *marks(whole),
@@ -130,6 +131,12 @@ def rate_cell(row):
     return f"{row['requests_per_second']:,.0f}{share}"
 
 
+def time_cell(row):
+    added = "" if row["added_p50_ms"] is None or row["system"].endswith(f"-{NONE}") else (
+        f" ({row['added_p50_ms']:+.2f} / {row['added_p99_ms']:+.2f})")
+    return f"{row['p50_ms']:.2f} / {row['p99_ms']:.2f}{added}"
+
+
 def cpu_cell(row):
     cpu = row["cpu_us"]
     return f"{cpu['proxy']:,.0f} + {cpu['waf']:,.0f}" if cpu["waf"] else f"{cpu['proxy']:,.0f}"
@@ -151,9 +158,7 @@ def marks(whole):
 
 def into_readme(path, whole):
     """Between the marks, nothing else is touched."""
-    text = path.read_text(encoding="utf-8")
-    head, found, rest = text.partition(BEGIN)
-    _, also, tail = rest.partition(END)
-    if not (found and also):
-        raise Failure(f"{path.name} has no `{BEGIN}` before `{END}`")
-    path.write_text(f"{head}{BEGIN}\n{markdown(whole)}\n{END}{tail}", encoding="utf-8")
+    changed = tables.replace(path.read_text(encoding="utf-8"), "proxies", markdown(whole))
+    if changed is None:
+        raise Failure(f"{path.name} has no {tables.marks('proxies')}")
+    path.write_text(changed, encoding="utf-8")

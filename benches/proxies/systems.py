@@ -7,17 +7,19 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from .processes import Failure, Group, free_port, get
+from .processes import Failure, Group, free_port, get, listens
 from .templates import ROOT, change, deployed, ours, without_block, without_lines
 
 CRS = "4.28.0"
 HOST = "shop.example.com"
 PAGE = b"<!doctype html><title>A page</title>\n" + b"<p>Nothing but text, as on any static page.</p>\n" * 40
 
-NONE, ALLOW_ALL, CACHE_OFF, CACHE_ON, MODSECURITY = "none", "allow-all", "portcullis", "portcullis-cache", "modsecurity"
+NONE, ALLOW_ALL, MODE_OFF = "none", "allow-all", "portcullis-off"
+CACHE_OFF, CACHE_ON, MODSECURITY = "portcullis", "portcullis-cache", "modsecurity"
 WAFS = {
     NONE: "no WAF",
     ALLOW_ALL: "allow-all",
+    MODE_OFF: "Portcullis, mode off",
     CACHE_OFF: "Portcullis, cache off",
     CACHE_ON: "Portcullis, cache on",
     MODSECURITY: "ModSecurity",
@@ -36,7 +38,7 @@ class System:
     waf: str
     port: int
     front: Group
-    guard: "Sidecar | None" = None
+    guard: "Sidecar | AllowAll | None" = None
 
     @property
     def key(self):
@@ -48,7 +50,7 @@ class System:
 
     @property
     def blocks(self):
-        return self.waf not in (NONE, ALLOW_ALL)
+        return self.waf not in (NONE, ALLOW_ALL, MODE_OFF)
 
 
 class Sidecar:
@@ -65,8 +67,8 @@ class Sidecar:
             "to: stdout": f"to: {folder / name}-audit.json",
             **changes,
         }), encoding="utf-8")
-        self.group = Group(name, [find("portcullis"), "serve", "--config", config], folder, cwd=ROOT)
-        self.group.wait_until(lambda: (get(self.admin, "/readyz") or (0,))[0] == 200, 60)
+        self.groups = [Group(name, [find("portcullis"), "serve", "--config", config], folder, cwd=ROOT)]
+        self.groups[0].wait_until(lambda: (get(self.admin, "/readyz") or (0,))[0] == 200, 60)
         rules = json.loads(get(self.admin, "/status")[1])["policies"]["default"]["rules"]
         if rules.get("version") != CRS:
             raise Failure(f"{name} runs {rules}, not the CRS {CRS}: run rules/fetch-crs")
@@ -78,15 +80,33 @@ class Sidecar:
         return {name: float(value) for name, _, value in pairs}
 
 
+class AllowAll:
+    """A server that allows everything and does nothing else, as fast as can be: the one that `benches/transport` compares
+    with. A process for each door."""
+
+    def __init__(self, folder, program):
+        self.ext_authz, self.forward_auth = free_port(), free_port()
+        doors = [("grpc", self.ext_authz), ("http", self.forward_auth)]
+        self.groups = [Group(f"allow-all-{door}", [program, "allow-all", door, port], folder) for door, port in doors]
+        for group, (_, port) in zip(self.groups, doors):
+            group.wait_until(lambda port=port: listens(port))
+
+    @staticmethod
+    def counters():
+        """It counts nothing."""
+        return {}
+
+
 class Builder:
     """Starts everything; what is not installed it notes in `skipped`."""
 
-    def __init__(self, folder, wanted):
+    def __init__(self, folder, wanted, allow_all):
         self.folder, self.wanted, self.skipped, self.systems = Path(folder), wanted, [], []
         self.folder.chmod(0o755)  # workers of nginx and Apache are other users
         self.upstream, self.upstream_port = self.start_upstream()
         self.sidecars = {
-            ALLOW_ALL: Sidecar("allow-all", self.folder, {"mode: block ": "mode: off "}),
+            ALLOW_ALL: AllowAll(self.folder, allow_all),
+            MODE_OFF: Sidecar("mode-off", self.folder, {"mode: block ": "mode: off "}),
             CACHE_OFF: Sidecar("cache-off", self.folder, {"enabled: true": "enabled: false"}),
             CACHE_ON: Sidecar("cache-on", self.folder, {}),
         }
@@ -119,7 +139,9 @@ class Builder:
             if not path:
                 self.skipped.append(f"{PROXIES[proxy]}: `{program}` is not installed")
                 continue
-            beside = [] if proxy == "apache" else list(self.sidecars)
+            # What our answer costs without rules is told apart behind one proxy; time is short.
+            unwanted = {"apache": set(self.sidecars), "envoy": set()}.get(proxy, {MODE_OFF})
+            beside = [waf for waf in self.sidecars if waf not in unwanted]
             for waf in (NONE, *beside):
                 self.add(proxy, waf, getattr(self, proxy)(path, waf))
             self.add_modsecurity(proxy, path)

@@ -21,6 +21,9 @@ mod report;
 mod rules;
 mod sample;
 
+#[path = "../../benches/common/corpora.rs"]
+#[allow(dead_code, reason = "benchmarks group the requests, too")]
+mod corpora;
 #[path = "../reference/modsecurity.rs"]
 mod modsecurity;
 

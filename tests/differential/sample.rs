@@ -1,11 +1,8 @@
 //! The requests that are compared: those of the regression tests, the benign corpus, and seeded mutations of the former.
 
-use std::net::{IpAddr, Ipv4Addr};
-
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use portcullis::input::RequestBuf;
 
+use super::corpora::{addressed, benign_line};
 use super::mutate::{Change, Coding};
 use super::payloads::Payload;
 use super::place::Place;
@@ -36,22 +33,7 @@ impl Sample {
 
 /// The benign corpus: JSON lines with the body in base64.
 pub(crate) fn benign(lines: &str) -> Result<Vec<Sample>, String> {
-    lines
-        .lines()
-        .map(|line| benign_line(line).ok_or_else(|| format!("not a line of the benign corpus: {line}")))
-        .collect()
-}
-
-fn benign_line(line: &str) -> Option<Sample> {
-    let value: serde_json::Value = serde_json::from_str(line).ok()?;
-    let text = |name: &str| Some(value.get(name)?.as_str()?.as_bytes().to_vec());
-    let header = |pair: &serde_json::Value| {
-        Some((pair.get(0)?.as_str()?.as_bytes().to_vec(), pair.get(1)?.as_str()?.as_bytes().to_vec()))
-    };
-    let headers = value.get("headers")?.as_array()?.iter().map(header).collect::<Option<_>>()?;
-    let body = STANDARD.decode(text("body")?).ok()?;
-    let (method, target, protocol) = (text("method")?, text("uri")?, text("version")?);
-    Some(Sample::as_is(0, RequestBuf { method, target, protocol, headers, body, ..RequestBuf::default() }))
+    lines.lines().map(|line| Ok(Sample::as_is(0, benign_line(line)?.1))).collect()
 }
 
 /// `count` mutations of the payloads.
@@ -67,15 +49,4 @@ fn mutation(payloads: &[Payload], random: &mut Random) -> Sample {
     let coded = coding.apply(&changed, random);
     let request = addressed(place.request(&coded, coding != Coding::Plain, random));
     Sample { rule: payload.rule, place, change, coding, request }
-}
-
-/// The client is not on the loopback: the CRS trusts that (905100) and would switch itself off.
-fn addressed(request: RequestBuf) -> RequestBuf {
-    RequestBuf {
-        remote_addr: Some(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 7))),
-        remote_port: 40_000,
-        server_addr: Some(IpAddr::V4(Ipv4Addr::LOCALHOST)),
-        server_port: 80,
-        ..request
-    }
 }

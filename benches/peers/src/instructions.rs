@@ -1,128 +1,105 @@
-//! Instructions for each request, counted by callgrind: exact, whatever else the machine does.
-//!
-//! The benchmark runs itself under valgrind, once for each engine and level. Counting is on only within functions whose
-//! names valgrind is told (`measured_…`), one for each class, and each of them ends with a dump of its own.
-
-#![expect(unsafe_code, reason = "valgrind finds functions by their names, so these keep them")]
+//! Instructions for each request, counted by callgrind: one run of valgrind for each engine and level.
 
 use std::hint::black_box;
-use std::path::Path;
-use std::process::Command;
 
-use portcullis::model::Request;
-
-use super::peers::{self, NAMES, Peer};
-use super::{Inputs, LEVELS, classes, time};
+use super::callgrind::{self, Counter, Part};
+use super::corpora::{classes, with_borrowed};
+use super::figures::{self, Row};
+use super::peers::{self, OURS};
+use super::report::{Report, thousands};
+use super::{COMPARISONS, ENGINES, Inputs, LEVELS, VERSION, target};
 
 /// Under valgrind everything takes fifty times as long.
-const MOST: usize = 24;
+const MOST: usize = 12;
 
-macro_rules! measured {
-    ($($name:ident),*) => {
-        $(
-            #[unsafe(no_mangle)]
-            #[inline(never)]
-            extern "C" fn $name(run: &mut Run<'_, '_>) {
-                run.pass();
-            }
-        )*
-
-        /// The functions, in the order of the classes.
-        const MEASURED: &[(&str, extern "C" fn(&mut Run<'_, '_>))] = &[$((stringify!($name), $name)),*];
-    };
-}
-
-measured!(measured_0, measured_1, measured_2, measured_3);
-
-struct Run<'a, 'r> {
-    peer: &'a mut dyn Peer,
-    requests: &'a [Request<'r>],
-}
-
-impl Run<'_, '_> {
-    fn pass(&mut self) {
-        for request in self.requests {
-            black_box(self.peer.judge(black_box(request)));
-        }
-    }
-}
-
-/// What runs under valgrind: each class once to warm up, and once within its function.
+/// What runs under valgrind: each class once to warm up, and once counted. A part is named after the class and the
+/// verdicts.
 ///
 /// # Errors
 /// The engine cannot take part.
-pub fn count(inputs: &Inputs, name: &str, level: u8) -> Result<(), String> {
-    let mut peer = peers::load(name, inputs, level)?;
-    for (class, (_, measured)) in classes::all(inputs)?.iter().zip(MEASURED) {
-        let step = class.requests.len().div_ceil(MOST);
-        let chosen: Vec<_> = class.requests.iter().step_by(step).cloned().collect();
-        time::with_borrowed(&chosen, |requests| {
-            let mut run = Run { peer: peer.as_mut(), requests };
-            run.pass();
-            measured(&mut run);
+pub fn count(inputs: &Inputs, name: &str, level: u8, comparison: usize) -> Result<(), String> {
+    let removed = COMPARISONS.get(comparison).map_or(&[][..], |comparison| comparison.removed);
+    let mut peer = peers::load(name, inputs, level, removed)?;
+    let mut counter = Counter::default();
+    for class in classes(&inputs.benign, &inputs.crs)? {
+        let class = class.thinned(MOST);
+        with_borrowed(&class.requests, |requests| {
+            let verdicts = requests.iter().map(|request| if peer.judge(request) { 'x' } else { '-' });
+            let title = format!("{}|{}", class.name, verdicts.collect::<String>());
+            counter.count(&title, requests.len(), || {
+                for request in requests {
+                    black_box(peer.judge(black_box(request)));
+                }
+            });
         });
-        println!("{} {}", chosen.len(), class.name);
     }
     Ok(())
 }
 
-/// Runs valgrind for every engine and level, and prints the table.
+/// Runs valgrind for every engine and level, and prints the tables.
 ///
 /// # Errors
-/// valgrind is missing, or failed.
+/// Ours could not be counted.
 pub fn print() -> Result<(), String> {
-    println!("{:<8}{:<28}{:<18}{:>16}{:>9}", "level", "requests", "engine", "instructions", "ratio");
-    for level in LEVELS {
-        let mut ours: Vec<f64> = Vec::new();
-        for name in NAMES {
-            let counted = match valgrind(name, level) {
-                Ok(counted) => counted,
-                Err(message) if name == peers::OURS => return Err(message),
-                Err(message) => {
-                    println!("{level:<8}{name} is left out: {message}");
-                    continue;
-                }
-            };
-            if ours.is_empty() {
-                ours = counted.iter().map(|(_, instructions)| *instructions).collect();
-            }
-            for ((title, instructions), ours) in counted.iter().zip(&ours) {
-                println!("{level:<8}{title:<28}{name:<18}{instructions:>16.0}{:>9.1}", instructions / ours);
-            }
-        }
+    if !callgrind::is_there() {
+        println!("SKIPPED: valgrind is not installed; no instructions were counted");
+        return Ok(());
     }
-    Ok(())
+    let mut report = Report::new("peers-instructions");
+    report.line(&format!(
+        "CRS {VERSION}, phases 1 and 2 with body, blocking, no audit log; instructions a request by callgrind, exact. In \
+         brackets: how many verdicts are those of ours, where not all are."
+    ));
+    let mut is_left_out = true;
+    for (number, comparison) in COMPARISONS.iter().enumerate() {
+        // The second one is only for those who cannot take part in the first.
+        if !is_left_out {
+            break;
+        }
+        report.line(&format!("**{}**", comparison.title));
+        let counted = all(number, &mut report)?;
+        is_left_out = counted.iter().any(|(_, engines)| engines.len() < ENGINES.len());
+        let rows: Vec<Row> = counted.iter().flat_map(|(level, engines)| rows(*level, engines)).collect();
+        let engines: Vec<&str> =
+            counted.first().map_or_else(Vec::new, |(_, engines)| engines.iter().map(|(name, _)| *name).collect());
+        report.table(&figures::table(&rows, &engines));
+    }
+    report.save(&target())
 }
 
-/// Title and instructions for each request, for each class.
-fn valgrind(name: &str, level: u8) -> Result<Vec<(String, f64)>, String> {
-    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
-    let out = folder.path().join("out");
-    let program = std::env::current_exe().map_err(|error| error.to_string())?;
-    let run = Command::new("valgrind")
-        .args(["--tool=callgrind", "--collect-atstart=no", "--toggle-collect=measured_*", "--dump-after=measured_*"])
-        .arg(format!("--callgrind-out-file={}", out.display()))
-        .arg(program)
-        .args(["--count", name, &level.to_string()])
-        .output()
-        .map_err(|error| format!("valgrind: {error}"))?;
-    let said = String::from_utf8_lossy(&run.stdout).into_owned();
-    if !run.status.success() {
-        return Err(said.lines().last().unwrap_or("valgrind failed").to_owned());
-    }
+/// An engine and its parts, a class each.
+type Counted = (&'static str, Vec<Part>);
+
+fn all(comparison: usize, report: &mut Report) -> Result<Vec<(u8, Vec<Counted>)>, String> {
     let mut counted = Vec::new();
-    for (place, line) in said.lines().enumerate() {
-        let (count, class) = line.split_once(' ').ok_or("unexpected output")?;
-        let count: f64 = count.parse().map_err(|_| format!("unexpected output: {line}"))?;
-        let all = total(&folder.path().join(format!("out.{}", place + 1)))?;
-        counted.push((format!("{class} ({count})"), all / count));
+    for level in LEVELS {
+        let mut engines = Vec::new();
+        for name in ENGINES {
+            match callgrind::run(&["--count", name, &level.to_string(), &comparison.to_string()]) {
+                Ok(parts) => engines.push((name, parts)),
+                Err(message) if name == OURS => return Err(message),
+                Err(message) if level == LEVELS[0] => report.line(&format!("SKIPPED: {name} is left out: {message}.")),
+                Err(_) => {}
+            }
+        }
+        counted.push((level, engines));
     }
     Ok(counted)
 }
 
-/// The instructions of one dump.
-fn total(dump: &Path) -> Result<f64, String> {
-    let text = std::fs::read_to_string(dump).map_err(|error| format!("{}: {error}", dump.display()))?;
-    let line = text.lines().find_map(|line| line.strip_prefix("totals: ").or_else(|| line.strip_prefix("summary: ")));
-    line.and_then(|number| number.trim().parse().ok()).ok_or_else(|| format!("{}: no total", dump.display()))
+/// A row for each class.
+fn rows(level: u8, engines: &[Counted]) -> Vec<Row> {
+    let Some((_, ours)) = engines.first() else { return Vec::new() };
+    let row = |(at, part): (usize, &Part)| {
+        let (class, verdicts) = part.name.split_once('|').unwrap_or((&part.name, ""));
+        let figure = |(name, parts): &Counted| {
+            let theirs = parts.get(at)?;
+            let same = theirs.name.chars().rev().zip(verdicts.chars().rev()).filter(|(a, b)| a == b).count();
+            let remark = if same < verdicts.len() { format!(" [{same} of {}]", verdicts.len()) } else { String::new() };
+            Some((*name, theirs.instructions, thousands(theirs.instructions) + &remark))
+        };
+        let title = format!("{class} ({})", part.requests);
+        Row { title, class: "", level, figures: engines.iter().filter_map(figure).collect() }
+    };
+    ours.iter().enumerate().map(row).collect()
 }

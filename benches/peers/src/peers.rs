@@ -14,11 +14,14 @@ use super::{Inputs, VERSION, rules};
 /// The name of ours.
 pub const OURS: &str = "portcullis";
 
-/// The engines, ours first.
-pub const NAMES: [&str; 4] = [OURS, OURS_WITH_MEMO, "libmodsecurity", "zentinel-modsec"];
-
-/// The same with its memo of values on, as the server runs it; the other row is without.
+/// The same with its memo of values on, as the server runs it; the other is without.
 pub const OURS_WITH_MEMO: &str = "portcullis, memo";
+
+/// Debian's.
+pub const LIBMODSECURITY: &str = "libmodsecurity";
+
+/// The one in Rust.
+pub const ZENTINEL: &str = "zentinel-modsec";
 
 /// What an engine says.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -41,29 +44,40 @@ pub trait Peer {
     fn explain(&mut self, request: &Request<'_>) -> Said;
 }
 
-/// Loads the rules into an engine.
+/// Loads the rules, without those of the set-up that `removed` lists, into an engine.
 ///
 /// # Errors
 /// Why it cannot take part.
-pub fn load(name: &str, inputs: &Inputs, level: u8) -> Result<Box<dyn Peer>, String> {
+pub fn load(name: &str, inputs: &Inputs, level: u8, removed: &[u32]) -> Result<Box<dyn Peer>, String> {
     let policy = policy(inputs, level);
-    let sources = rules::sources(&policy, &inputs.crs, &inputs.unicode_map)?;
+    let sources = without(rules::sources(&policy, &inputs.crs, &inputs.unicode_map)?, removed);
     match name {
-        OURS => {
-            let set = sets::load(&policy).map_err(|error| error.to_string())?;
-            Ok(Box::new(Ours { name: OURS, rules: set.rules, scratch: Scratch::without_memo() }))
-        }
-        OURS_WITH_MEMO => {
-            let set = sets::load(&policy).map_err(|error| error.to_string())?;
-            Ok(Box::new(Ours { name: OURS_WITH_MEMO, rules: set.rules, scratch: Scratch::default() }))
-        }
-        "libmodsecurity" => match ModSecurity::load(&sources)? {
+        OURS => ours(OURS, &policy, removed, Scratch::without_memo()),
+        OURS_WITH_MEMO => ours(OURS_WITH_MEMO, &policy, removed, Scratch::default()),
+        LIBMODSECURITY => match ModSecurity::load(&sources)? {
             Some(engine) => Ok(Box::new(Theirs(engine))),
             None => Err("it is not installed (Debian: libmodsecurity-dev)".to_owned()),
         },
-        "zentinel-modsec" => zentinel(&sources),
+        ZENTINEL => zentinel(&sources),
         _ => Err("unknown engine".to_owned()),
     }
+}
+
+fn ours(name: &'static str, policy: &Policy, removed: &[u32], scratch: Scratch) -> Result<Box<dyn Peer>, String> {
+    let text: String = removed.iter().map(|id| format!("SecRuleRemoveById {id}\n")).collect();
+    let set = sets::load_with(policy, "peers.conf", &text).map_err(|error| error.to_string())?;
+    Ok(Box::new(Ours { name, rules: set.rules, scratch }))
+}
+
+/// The set-up without these rules, for an engine that stops at a rule it does not know even if it is to be removed.
+fn without(sources: Vec<Source>, removed: &[u32]) -> Vec<Source> {
+    let is_removed = |paragraph: &str| removed.iter().any(|id| paragraph.contains(&format!("\"id:{id},")));
+    let keep = |text: String| text.split("\n\n").filter(|part| !is_removed(part)).collect::<Vec<_>>().join("\n\n");
+    let changed = sources.into_iter().map(|source| match source {
+        Source::Text(text) if !removed.is_empty() => Source::Text(keep(text)),
+        other => other,
+    });
+    changed.collect()
 }
 
 fn policy(inputs: &Inputs, level: u8) -> Policy {
@@ -127,14 +141,9 @@ fn zentinel_version() -> &'static str {
 }
 
 fn zentinel(sources: &[Source]) -> Result<Box<dyn Peer>, String> {
-    // Engine directives that it does not know are the only difference to what the others are given.
-    const UNKNOWN: [&str; 0] = [];
     let text = sources.iter().fold(String::new(), |text, source| match source {
         Source::File(path) => text + "Include " + path + "\n",
-        Source::Text(lines) => {
-            let known = lines.lines().filter(|line| !UNKNOWN.iter().any(|name: &&str| line.starts_with(name)));
-            known.fold(text, |text, line| text + line + "\n")
-        }
+        Source::Text(lines) => text + lines + "\n",
     });
     zentinel_modsec::ModSecurity::from_string(&text)
         .map(|engine| Box::new(Zentinel(engine)) as Box<dyn Peer>)
