@@ -32,23 +32,37 @@ impl Ids {
     }
 }
 
-/// Twelve digits are 60 bits, so that all but the first two come out of two machine words.
+/// Every pair of digits.
+static PAIRS: [[u8; 2]; 1024] = pairs();
+
+#[expect(clippy::indexing_slicing, reason = "a digit is below 32, and a pair of them below 1024")]
+const fn pairs() -> [[u8; 2]; 1024] {
+    let mut pairs = [[0; 2]; 1024];
+    let mut number = 0;
+    while number < 1024 {
+        pairs[number] = [ALPHABET[number >> 5], ALPHABET[number & 31]];
+        number += 1;
+    }
+    pairs
+}
+
+/// Two digits are ten bits, so that all but the first pair come out of two machine words.
 fn encode(number: u128) -> String {
-    const MASK: u64 = (1 << 60) - 1;
-    let (high, middle, low) = ((number >> 120) as u64, (number >> 60) as u64 & MASK, number as u64 & MASK);
+    let (high, middle, low) = ((number >> 120) as u64, (number >> 60) as u64, number as u64);
     let mut text = Vec::with_capacity(26);
-    text.extend_from_slice(&digits::<2>(high));
-    text.extend_from_slice(&digits::<12>(middle));
-    text.extend_from_slice(&digits::<12>(low));
+    text.extend_from_slice(digits::<1>(high).as_flattened());
+    text.extend_from_slice(digits::<6>(middle).as_flattened());
+    text.extend_from_slice(digits::<6>(low).as_flattened());
     // Only letters and digits are in it.
     String::from_utf8(text).unwrap_or_default()
 }
 
-fn digits<const N: usize>(mut number: u64) -> [u8; N] {
-    let mut digits = [b'0'; N];
-    for digit in digits.iter_mut().rev() {
-        *digit = ALPHABET.get((number & 31) as usize).copied().unwrap_or_default();
-        number >>= 5;
+/// The last digits of a number.
+fn digits<const N: usize>(mut number: u64) -> [[u8; 2]; N] {
+    let mut digits = [[b'0'; 2]; N];
+    for pair in digits.iter_mut().rev() {
+        *pair = PAIRS.get((number & 1023) as usize).copied().unwrap_or_default();
+        number >>= 10;
     }
     digits
 }

@@ -126,14 +126,18 @@ impl<'m> Told<'m> {
     fn shows(&mut self, name: &HeaderName, value: &'m [u8]) -> Result<bool, Refusal> {
         // These must not be repeated.
         let single = match name.as_str() {
-            METHOD => &mut self.method,
-            URI => &mut self.target,
-            HOST => &mut self.host,
-            PROTO => &mut self.scheme,
-            LENGTH => {
-                self.kept = self.kept.or(Some(value));
-                return Ok(false);
-            }
+            // Most names begin otherwise, and need not be compared with all of these.
+            name if name.starts_with("x-") => match name {
+                METHOD => &mut self.method,
+                URI => &mut self.target,
+                HOST => &mut self.host,
+                PROTO => &mut self.scheme,
+                LENGTH => {
+                    self.kept = self.kept.or(Some(value));
+                    return Ok(false);
+                }
+                _ => return Ok(true),
+            },
             "content-length" => {
                 self.length = self.length.or(Some(value));
                 return Ok(false);
