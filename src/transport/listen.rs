@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hyper_util::rt::TokioIo;
+use socket2::{SockRef, TcpKeepalive};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tokio::runtime::Handle;
@@ -22,6 +23,10 @@ use crate::config::Address;
 
 /// Connections at once per listener; more wait in the kernel's queue.
 const MAX_CONNECTIONS: usize = 8192;
+
+/// A peer that has been silent for so long is asked whether it is still there, again and again.
+const SILENT_AFTER: Duration = Duration::from_secs(60);
+const ASK_EVERY: Duration = Duration::from_secs(10);
 
 /// The mode of Unix sockets: whoever shares our user or group may connect.
 const SOCKET_MODE: u32 = 0o660;
@@ -57,7 +62,11 @@ impl Listener {
     /// Binds an address. A Unix socket's file that nobody listens at any more is removed first.
     pub async fn bind(address: &Address) -> io::Result<Self> {
         match address {
-            Address::Tcp(address) => TcpListener::bind(address).await.map(Self::Tcp),
+            Address::Tcp(address) => {
+                let listener = TcpListener::bind(address).await?;
+                prepare(&listener)?;
+                Ok(Self::Tcp(listener))
+            }
             Address::Unix(path) => {
                 remove_stale(path).await?;
                 let listener = UnixListener::bind(path)?;
@@ -120,7 +129,9 @@ impl Listener {
         let stream = match self {
             Self::Tcp(listener) => {
                 let (stream, _) = listener.accept().await?;
-                let _gone_already = stream.set_nodelay(true);
+                if cfg!(not(target_os = "linux")) {
+                    let _gone_already = stream.set_nodelay(true);
+                }
                 Stream::Tcp(stream)
             }
             Self::Unix(listener, _) => Stream::Unix(listener.accept().await?.0),
@@ -207,6 +218,16 @@ impl Moving {
     }
 }
 
+/// Sets on a listener what its connections are to have: on Linux they inherit it, which costs nothing for each.
+///
+/// Peers that have vanished without a word are found by the kernel. HTTP/2 has pings for that, but hyper then reads the
+/// clock for each frame.
+fn prepare(listener: &TcpListener) -> io::Result<()> {
+    let socket = SockRef::from(listener);
+    socket.set_tcp_nodelay(true)?;
+    socket.set_tcp_keepalive(&TcpKeepalive::new().with_time(SILENT_AFTER).with_interval(ASK_EVERY))
+}
+
 /// Waits until a stop is asked for; whoever could ask being gone counts too.
 pub async fn stopped(stop: &mut watch::Receiver<bool>) {
     let _gone = stop.wait_for(|&stop| stop).await;
@@ -223,5 +244,27 @@ async fn remove_stale(path: &Path) -> io::Result<()> {
             Ok(_) => Err(io::Error::new(ErrorKind::AddrInUse, "somebody listens at this socket")),
             Err(_) => std::fs::remove_file(path),
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn connections_have_what_was_set_on_their_listener() {
+        let address = Address::Tcp("127.0.0.1:0".parse().unwrap());
+        let listener = Listener::bind(&address).await.unwrap();
+        let Address::Tcp(address) = listener.address().unwrap() else { panic!("bound to TCP") };
+        let _client = TcpStream::connect(address).await.unwrap();
+        let accepted = listener.accept(&Arc::new(Semaphore::new(1))).await.unwrap();
+        let Stream::Tcp(stream) = accepted.stream else { panic!("accepted from TCP") };
+        let socket = SockRef::from(&stream);
+        assert!(socket.tcp_nodelay().unwrap(), "answers are not held back");
+        if cfg!(target_os = "linux") {
+            assert!(socket.keepalive().unwrap());
+            assert_eq!(socket.tcp_keepalive_time().unwrap(), SILENT_AFTER);
+            assert_eq!(socket.tcp_keepalive_interval().unwrap(), ASK_EVERY);
+        }
     }
 }

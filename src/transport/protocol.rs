@@ -17,7 +17,7 @@ use http::{Request, Response};
 use hyper::body::{Body, Incoming};
 use hyper::server::conn::{http1, http2};
 use hyper::service::Service;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::rt::{TokioExecutor, TokioIo};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::watch;
 
@@ -38,9 +38,6 @@ const MAX_HEAD_BYTES: usize = (1 << 20) + (64 << 10);
 
 /// Envoy opens one connection per worker and sends everything over it.
 const MAX_STREAMS: u32 = 2048;
-
-/// How often a silent peer is asked whether it is still there.
-const PING_EVERY: Duration = Duration::from_secs(60);
 
 /// Streams that Envoy may reset before we saw them: it resets each check that timed out, so a slow moment makes many.
 const MAX_PENDING_RESETS: usize = 2048;
@@ -192,8 +189,7 @@ where
         I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let mut builder = http2::Builder::new(TokioExecutor::new());
-        builder.timer(TokioTimer::new()).max_concurrent_streams(MAX_STREAMS);
-        builder.max_pending_accept_reset_streams(MAX_PENDING_RESETS).keep_alive_interval(PING_EVERY);
+        builder.max_concurrent_streams(MAX_STREAMS).max_pending_accept_reset_streams(MAX_PENDING_RESETS);
         // gRPC has no use for the date.
         builder.auto_date_header(false);
         let io = TokioIo::new(InOnePiece(io.into_inner()));

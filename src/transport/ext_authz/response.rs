@@ -3,6 +3,8 @@
 //! Knows no gRPC: what cannot be said in a `CheckResponse` (we could not judge) is left to the caller. Written straight
 //! into the bytes to send; the numbers are those of the fields in Envoy's and Google's `.proto` files.
 
+mod usual;
+
 use super::protobuf::Writer;
 use crate::model::NotInspected;
 use crate::service::Decision;
@@ -61,6 +63,13 @@ impl Checked {
 /// The answer to Envoy, written behind `start`; `None` when the request could not be judged and the policy is to fail
 /// closed.
 pub fn response(decision: &Decision, start: &[u8]) -> Option<Checked> {
+    if !usual::is_usual(decision) {
+        return written(decision, start);
+    }
+    usual::response(decision, start, || written(decision, start))
+}
+
+fn written(decision: &Decision, start: &[u8]) -> Option<Checked> {
     let mut bytes = Vec::with_capacity(start.len() + USUAL_BYTES);
     bytes.extend_from_slice(start);
     match answer::reply(decision) {
