@@ -159,8 +159,9 @@ impl Accepted {
         let (worker, seat) = desks.seat();
         let held = (room, seat);
         match worker {
+            // What serves a connection is some kilobytes: in a box of its own it is not moved with the task around it.
             Worker::Here => connections.spawn(async move {
-                stream.serve(protocol, stop).await;
+                Box::pin(stream.serve(protocol, stop)).await;
                 drop(held);
             }),
             Worker::There(handle) => {
@@ -168,7 +169,7 @@ impl Accepted {
                 connections.spawn_on(
                     async move {
                         match stream.arrive() {
-                            Ok(stream) => stream.serve(protocol, stop).await,
+                            Ok(stream) => Box::pin(stream.serve(protocol, stop)).await,
                             Err(error) => tracing::warn!(%error, "cannot hand over a connection"),
                         }
                         drop(held);
