@@ -104,7 +104,7 @@ def suites():
               prepare=get_libmodsecurity),
         Suite("test-core", cargo("test", "--no-default-features", "--lib", "--", "--show-output"), 15, by_cargo_test),
     ]
-    # Each benchmark of the engine once, for its own checks; that of the doors takes minutes and is left to `make bench`.
+    # Each benchmark of the engine once, for its own checks; that of the doors takes minutes and is left to `make bench-service`.
     if (ROOT / "benches" / "evaluate" / "main.rs").is_file():
         listed.append(Suite("benches", cargo("test", "--bench", "evaluate"), 15, by_exit_code))
     listed += [

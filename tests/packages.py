@@ -38,7 +38,7 @@ def lock(package):
         if ok:
             return "passed", f"{package}/Cargo.lock is up to date"
         if "--locked" in said:
-            return "failed", f"{package}/Cargo.lock is stale: `cargo update --workspace --manifest-path {package}/Cargo.toml`\n{said}"
+            return "failed", f"{package}/Cargo.lock is stale: `cargo update --workspace --offline --manifest-path {package}/Cargo.toml`\n{said}"
     return "skipped", f"{package}: its dependencies cannot be read here: {last_line(said)}"
 
 
