@@ -6,7 +6,7 @@ MINUTES ?= 2
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help run test crs e2e conformance conformance-blocking conformance-envoy conformance-traefik differential prefilter reference test-table fuzz bench bench-service bench-peers bench-proxies bench-tables clean
+.PHONY: help run test crs e2e conformance conformance-blocking conformance-envoy conformance-traefik differential prefilter reference test-table fuzz bench bench-service bench-start bench-peers bench-proxies bench-tables clean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-22s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -59,6 +59,10 @@ bench: ## The engine: time and instructions, loading, hostile requests (what and
 
 bench-service: ## The doors: server CPU a check, beside a server that allows everything
 	$(CARGO) bench --locked --bench transport -- $(ARGS)
+
+bench-start: ## How soon the server is ready, and its memory then
+	$(CARGO) build --release --locked --bin portcullis
+	$(PYTHON) benches/start.py
 
 bench-peers: ## Side by side with libmodsecurity 3 and zentinel-modsec (ARGS=--instructions counts by valgrind)
 	$(CARGO) run --release --locked --manifest-path benches/peers/Cargo.toml --target-dir target -- $(ARGS)

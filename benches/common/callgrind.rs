@@ -84,7 +84,8 @@ pub(crate) fn run(arguments: &[&str]) -> Result<Vec<Part>, String> {
         .map_err(|error| format!("valgrind: {error}"))?;
     let said = String::from_utf8_lossy(&run.stdout);
     if !run.status.success() {
-        return Err(said.lines().last().unwrap_or("valgrind failed").to_owned());
+        let reason = said.lines().last().unwrap_or("valgrind failed");
+        return Err(reason.trim_start_matches("FAILED: ").to_owned());
     }
     let costs = costs(&out)?;
     said.lines().enumerate().map(|(number, line)| part(line, costs.get(number).copied().unwrap_or(0))).collect()

@@ -88,7 +88,7 @@ fn circumstances() -> String {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let load = file("/proc/loadavg");
     format!(
-        "{date}, commit {commit}{}; {cores} cores ({cpu}); load average before the run {}.",
+        "{date}, commit {commit}{}; {cores} cores ({cpu}); load average {}.",
         if changes { " with changes" } else { "" },
         load.split(' ').next().unwrap_or("unknown"),
     )

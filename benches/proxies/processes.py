@@ -29,14 +29,14 @@ class Group:
             )
         STARTED.append(self)
 
-    def wait_until(self, ready, seconds=30):
+    def wait_until(self, ready, seconds=30, pause=0.05):
         """Waits until it is ready; it may not end before."""
         end = time.monotonic() + seconds
         while not ready():
             if self.leader.poll() is not None or time.monotonic() > end:
                 tail = self.log.read_text(encoding="utf-8", errors="replace")[-2000:]
                 raise Failure(f"{self.name} is not ready (exit code {self.leader.poll()})\n{tail}")
-            time.sleep(0.05)
+            time.sleep(pause)
 
     def stop(self):
         """Ends all its processes at once; the leader may be gone already, its workers are not."""

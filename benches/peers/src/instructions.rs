@@ -5,7 +5,7 @@ use std::hint::black_box;
 use super::callgrind::{self, Counter, Part};
 use super::corpora::{classes, with_borrowed};
 use super::figures::{self, Row};
-use super::peers::{self, OURS};
+use super::peers::{self, OURS, OURS_WITH_MEMO};
 use super::report::{Report, thousands};
 use super::{COMPARISONS, ENGINES, Inputs, LEVELS, VERSION, target};
 
@@ -50,19 +50,20 @@ pub fn print() -> Result<(), String> {
         "CRS {VERSION}, phases 1 and 2 with body, blocking, no audit log; instructions a request by callgrind, exact. In \
          brackets: how many verdicts are those of ours, where not all are."
     ));
-    let mut is_left_out = true;
+    // Every engine once; ours again beside those that could not take part in the first comparison.
+    let is_ours = |name: &str| [OURS, OURS_WITH_MEMO].contains(&name);
+    let mut wanted = ENGINES.to_vec();
     for (number, comparison) in COMPARISONS.iter().enumerate() {
-        // The second one is only for those who cannot take part in the first.
-        if !is_left_out {
+        if wanted.iter().all(|name| is_ours(name)) {
             break;
         }
         report.line(&format!("**{}**", comparison.title));
-        let counted = all(number, &mut report)?;
-        is_left_out = counted.iter().any(|(_, engines)| engines.len() < ENGINES.len());
+        let counted = all(number, &wanted, &mut report)?;
         let rows: Vec<Row> = counted.iter().flat_map(|(level, engines)| rows(*level, engines)).collect();
         let engines: Vec<&str> =
             counted.first().map_or_else(Vec::new, |(_, engines)| engines.iter().map(|(name, _)| *name).collect());
         report.table(&figures::table(&rows, &engines));
+        wanted.retain(|name| is_ours(name) || !engines.contains(name));
     }
     report.save(&target())
 }
@@ -70,11 +71,11 @@ pub fn print() -> Result<(), String> {
 /// An engine and its parts, a class each.
 type Counted = (&'static str, Vec<Part>);
 
-fn all(comparison: usize, report: &mut Report) -> Result<Vec<(u8, Vec<Counted>)>, String> {
+fn all(comparison: usize, wanted: &[&'static str], report: &mut Report) -> Result<Vec<(u8, Vec<Counted>)>, String> {
     let mut counted = Vec::new();
     for level in LEVELS {
         let mut engines = Vec::new();
-        for name in ENGINES {
+        for &name in wanted {
             match callgrind::run(&["--count", name, &level.to_string(), &comparison.to_string()]) {
                 Ok(parts) => engines.push((name, parts)),
                 Err(message) if name == OURS => return Err(message),
