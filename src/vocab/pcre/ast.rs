@@ -103,21 +103,6 @@ impl Node {
         }
     }
 
-    /// About how many states of an automaton the part needs.
-    pub(super) fn size(&self) -> usize {
-        match self {
-            Self::Concat(nodes) | Self::Alternate(nodes) => {
-                nodes.iter().fold(1, |sum, node| sum.saturating_add(node.size()))
-            }
-            Self::Repeat(repeat) => {
-                let times = repeat.max.unwrap_or(repeat.min.saturating_add(1)).max(1) as usize;
-                repeat.node.size().saturating_add(1).saturating_mul(times)
-            }
-            Self::Capture(_, node) | Self::Atomic(node) | Self::Look { node, .. } => node.size().saturating_add(2),
-            Self::Empty | Self::Set(_) | Self::Assert(_) | Self::BackReference { .. } | Self::Keep => 1,
-        }
-    }
-
     /// The parts as one, without needless nesting.
     pub(super) fn concat(mut nodes: Vec<Self>) -> Self {
         match nodes.len() {

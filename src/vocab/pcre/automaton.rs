@@ -10,12 +10,14 @@
 mod build;
 mod conditions;
 mod nfa;
+mod recent;
 mod table;
 
 use std::cell::RefCell;
 
 use self::conditions::{Conditions, Side};
 use self::nfa::{Active, Nfa};
+use self::recent::Recent;
 use self::table::{FOUND, NEVER, Table, UNKNOWN};
 use super::ast::Node;
 
@@ -24,7 +26,7 @@ const MAX_TABLE_BYTES: usize = 64 << 10;
 
 thread_local! {
     /// Memory for following states, nothing more: it holds nothing from one search to the next.
-    static ACTIVE: RefCell<Active> = RefCell::default();
+    static MEMORY: RefCell<Memory> = RefCell::default();
 }
 
 /// A pattern as an automaton.
@@ -34,11 +36,22 @@ pub(super) struct Automaton {
     table: Table,
 }
 
-/// Where following the states one by one led.
-enum Followed {
-    /// To a row of the table, after so many bytes.
-    Row(u16, usize),
-    Answer(bool),
+#[derive(Default)]
+struct Memory {
+    active: Active,
+    recent: Recent,
+}
+
+/// A search on its way through a value.
+struct Search<'v> {
+    value: &'v [u8],
+    place: usize,
+    row: u16,
+    /// The last place where no state was active: no match found later begins before it, if matches show from their first
+    /// byte on.
+    floor: usize,
+    /// Whether states have been followed one by one before.
+    followed: bool,
 }
 
 impl Automaton {
@@ -55,63 +68,96 @@ impl Automaton {
     }
 
     /// Whether the pattern is found in the value.
+    #[inline]
     pub(super) fn is_match(&self, value: &[u8]) -> bool {
-        let (mut row, mut rest) = (0, value);
+        self.search::<false>(value).is_some()
+    }
+
+    /// Whether the pattern is found in the value; then a place that no match begins before.
+    pub(super) fn floor(&self, value: &[u8]) -> Option<usize> {
+        let floor = self.search::<true>(value)?;
+        Some(if self.nfa.shows_matches_begun() { floor } else { 0 })
+    }
+
+    #[inline]
+    fn search<const FLOOR: bool>(&self, value: &[u8]) -> Option<usize> {
+        let mut search = Search { value, place: 0, row: 0, floor: 0, followed: false };
         loop {
-            let (last, next, read) = self.read(row, rest);
-            match next {
-                FOUND => return true,
-                NEVER => return false,
-                UNKNOWN => {}
-                _ => return self.table.is_found_at_end(next),
-            }
-            let tail = rest.get(read..).unwrap_or_default();
-            match ACTIVE.with_borrow_mut(|active| self.follow(active, last, tail)) {
-                Followed::Answer(found) => return found,
-                Followed::Row(back, read) => {
-                    row = back;
-                    rest = tail.get(read..).unwrap_or_default();
-                }
-            }
+            let found = match self.read::<FLOOR>(&mut search) {
+                FOUND => true,
+                NEVER => false,
+                UNKNOWN => match MEMORY.with_borrow_mut(|memory| self.follow(memory, &mut search)) {
+                    Some(found) => found,
+                    None => continue,
+                },
+                row => self.table.is_found_at_end(row),
+            };
+            return found.then_some(search.floor);
         }
     }
 
-    /// Reads along the table. Returns the last row, what it says next (itself at the end of the value), and how many
-    /// bytes were read before that.
+    /// Reads along the table. Returns the last row, or what the table says where it ends.
     #[inline]
-    fn read(&self, mut row: u16, value: &[u8]) -> (u16, u16, usize) {
-        for (place, byte) in value.iter().enumerate() {
+    fn read<const FLOOR: bool>(&self, search: &mut Search<'_>) -> u16 {
+        let (mut row, first) = (search.row, search.place);
+        for (offset, byte) in search.value.get(first..).unwrap_or_default().iter().enumerate() {
             let class = usize::from(self.nfa.classes.get(usize::from(*byte)).copied().unwrap_or_default());
             let next = self.table.next.get(usize::from(row) + class).copied().unwrap_or(UNKNOWN);
             if next >= UNKNOWN {
-                return (row, next, place);
+                (search.row, search.place) = (row, first + offset);
+                return next;
             }
             row = next;
+            if FLOOR && self.table.is_bare(row) {
+                search.floor = first + offset + 1;
+            }
         }
-        (row, row, value.len())
+        (search.row, search.place) = (row, search.value.len());
+        row
     }
 
-    /// Follows the states of a row one by one, until they are those of a row again.
+    /// Follows the states of a row one by one, until they are those of a row again (then `None`) or there is an answer.
     #[cold]
     #[inline(never)]
-    fn follow(&self, active: &mut Active, row: u16, value: &[u8]) -> Followed {
-        let (states, mut before) = self.table.states(row);
+    fn follow(&self, Memory { active, recent }: &mut Memory, search: &mut Search<'_>) -> Option<bool> {
+        if !std::mem::replace(&mut search.followed, true) {
+            recent.begin();
+        }
+        let (states, mut before) = self.table.states(search.row);
         active.reset(&self.nfa);
         active.enter(states);
-        for (place, byte) in value.iter().enumerate() {
+        while let Some(byte) = search.value.get(search.place) {
+            search.place += 1;
             let class = self.nfa.class(*byte);
-            if self.nfa.step(active, before, class) {
-                return Followed::Answer(true);
+            let behind = self.nfa.sides.get(class).copied().unwrap_or(Side::Other);
+            let row = match recent.get(active.states(), active.hash(), class, before) {
+                Some((states, hash, row)) => {
+                    active.replace(states, hash);
+                    row
+                }
+                None => {
+                    let from = active.hash();
+                    if self.nfa.step(active, before, class) {
+                        return Some(true);
+                    }
+                    let row = self.table.row(active, behind);
+                    recent.keep((active.left(), from), (class, before), (active.states(), active.hash()), row);
+                    row
+                }
+            };
+            before = behind;
+            if active.states().is_empty() {
+                if self.nfa.is_anchored() {
+                    return Some(false);
+                }
+                search.floor = search.place;
             }
-            before = self.nfa.sides.get(class).copied().unwrap_or(Side::Other);
-            if active.states().is_empty() && self.nfa.is_anchored() {
-                return Followed::Answer(false);
-            }
-            if let Some(row) = self.table.row(active, before) {
-                return Followed::Row(row, place + 1);
+            if let Some(row) = row {
+                search.row = row;
+                return None;
             }
         }
-        Followed::Answer(self.nfa.accepts(active.states(), Conditions::between(before, Side::Nothing)))
+        Some(self.nfa.accepts(active.states(), Conditions::between(before, Side::Nothing)))
     }
 
     /// The heap memory it takes, in bytes.

@@ -15,12 +15,6 @@ use crate::vocab::operators::{BuildError, Captures};
 /// Of the states of the automaton, whatever repetitions multiply them to.
 const MAX_BYTES: usize = 10 << 20;
 
-/// The lazy DFA of a pattern keeps at most this much, unless the pattern is so big that it could not work within.
-const LEAST_CACHE_BYTES: usize = 128 << 10;
-
-/// About what one state of the automaton costs at least in the cache of the lazy DFA.
-const CACHE_BYTES_PER_STATE: usize = 64;
-
 /// A regular pattern.
 ///
 /// Most values match nothing, so two engines share the work: an automaton of our own says whether there is a match, the
@@ -57,14 +51,17 @@ impl Linear {
         }
     }
 
-    /// Looks for a match from `from` on and fills in its groups. Worth asking only where there is a match.
+    /// Looks for a match from `from` on and fills in its groups.
     pub(super) fn find_at(&self, value: &[u8], from: usize, groups: &mut Groups) -> bool {
-        let mut slots = [None; 2 * Captures::MAX];
         groups.set(std::iter::empty());
-        if from > value.len() {
-            return false;
-        }
+        // The engine that finds places is slow, so it is spared what comes before the first match.
+        let floor = match &self.automaton {
+            Some(automaton) if from == 0 => automaton.floor(value),
+            _ => Some(from),
+        };
+        let Some(from) = floor.filter(|from| *from <= value.len()) else { return false };
         let Some(regex) = self.regex() else { return false };
+        let mut slots = [None; 2 * Captures::MAX];
         let found = regex.search_slots(&Input::new(value).span(from..value.len()), &mut slots).is_some();
         if found {
             let count = regex.captures_len();
@@ -87,10 +84,10 @@ impl Linear {
     }
 }
 
-/// Compiles a pattern for the engine that finds places.
+/// Compiles a pattern for the engine that finds places. Without a lazy DFA: it would be made anew by hostile values over
+/// and over, and keep what they made of it.
 pub(super) fn compile(node: &Node) -> Result<meta::Regex, BuildError> {
-    let cache = node.size().saturating_mul(CACHE_BYTES_PER_STATE).clamp(LEAST_CACHE_BYTES, 2 << 20);
-    let config = meta::Regex::config().utf8_empty(false).nfa_size_limit(Some(MAX_BYTES)).hybrid_cache_capacity(cache);
+    let config = meta::Regex::config().utf8_empty(false).nfa_size_limit(Some(MAX_BYTES)).hybrid(false);
     meta::Regex::builder().configure(config).build_from_hir(&hir(node)).map_err(|error| {
         let message = match error.size_limit() {
             Some(_) => "the pattern is too big, its repetitions multiplied".to_owned(),

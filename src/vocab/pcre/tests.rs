@@ -276,6 +276,11 @@ proptest! {
             let expected = other.is_match(value.as_bytes());
             prop_assert_eq!(automaton.is_match(value.as_bytes()), expected, "{} {:?}", &pattern, &value);
             prop_assert_eq!(bare.is_match(value.as_bytes()), expected, "{} {:?}, bare", &pattern, &value);
+            let start = other.find(value.as_bytes()).map(|found| found.start());
+            for automaton in [&automaton, &bare] {
+                let floor = automaton.floor(value.as_bytes());
+                prop_assert!(floor.is_some() == start.is_some() && floor <= start, "{} {:?}", &pattern, &value);
+            }
         }
     }
 }

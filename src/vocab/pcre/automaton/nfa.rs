@@ -41,6 +41,8 @@ pub(super) struct Nfa {
     used: Conditions,
     /// Whether no match can begin behind the start of the value.
     anchored: bool,
+    /// Whether a match that has begun may be in the start state, which is then not told from none.
+    returns: bool,
 }
 
 #[derive(Clone, Copy, Default, Debug)]
@@ -101,6 +103,11 @@ impl Nfa {
     /// Whether there is nothing left to hope for once no state is active.
     pub(super) fn is_anchored(&self) -> bool {
         self.anchored
+    }
+
+    /// Whether no match has begun where no state is active.
+    pub(super) fn shows_matches_begun(&self) -> bool {
+        !self.returns
     }
 
     /// The heap memory it takes, in bytes.
@@ -200,6 +207,19 @@ impl Active {
     /// The states in no order, each once.
     pub(super) fn states(&self) -> &[u32] {
         &self.states
+    }
+
+    /// The states before the last step.
+    pub(super) fn left(&self) -> &[u32] {
+        &self.next
+    }
+
+    /// Is in these states, whose hash is known. [`Active::are`] does not know of them.
+    #[inline]
+    pub(super) fn replace(&mut self, states: &[u32], hash: u64) {
+        self.states.clear();
+        self.states.extend_from_slice(states);
+        self.hash = hash;
     }
 
     /// The same for the same states, in whatever order.
@@ -315,6 +335,7 @@ impl<'p> Maker<'p> {
 
     fn finish(mut self) -> Nfa {
         let anchored = self.only_at_start();
+        let returns = self.transitions.iter().any(|transition| transition.to == START);
         let mut sets: Vec<ByteSet> = vec![ByteSet::EMPTY; self.sets.len()];
         self.sets.iter().for_each(|(set, number)| sets[usize::from(*number)] = *set);
         let (classes, sides) = classes(&sets, self.used);
@@ -337,6 +358,7 @@ impl<'p> Maker<'p> {
             starts: starts.into(),
             used: self.used,
             anchored,
+            returns,
         }
     }
 

@@ -49,6 +49,8 @@ pub(super) struct Table {
     /// Numbers of sets by their hash, 0 for none, else one more.
     index: Box<[u16]>,
     stride: usize,
+    /// Where the rows with states begin.
+    bare: u16,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -81,6 +83,12 @@ impl Table {
     pub(super) fn row(&self, active: &Active, before: Side) -> Option<u16> {
         let number = find(&self.index, &self.sets, &self.states, active, before)?;
         Some((number * self.stride) as u16)
+    }
+
+    /// Whether a row, not the first, is without states.
+    #[inline]
+    pub(super) fn is_bare(&self, row: u16) -> bool {
+        row < self.bare
     }
 
     /// The states of a row, and what lies before.
@@ -270,7 +278,9 @@ impl<'n> Maker<'n> {
             self.active.enter(&self.states[kept.states.0 as usize..kept.states.1 as usize]);
             insert(&mut self.index, place(&self.active, kept.before), number);
         }
+        let bare = self.sets.iter().take_while(|kept| kept.states.0 == kept.states.1).count() * self.stride;
         Table {
+            bare: bare as u16,
             next: self.next.into(),
             sets: self.sets.into(),
             states: self.states.into(),
