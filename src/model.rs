@@ -288,13 +288,19 @@ pub struct Matched {
     pub variable: Vec<u8>,
     /// The value after transformation, cut at [`Matched::MAX_VALUE_BYTES`].
     pub value: Vec<u8>,
-    /// `logdata:` with macros expanded at this match.
+    /// `logdata:` with macros expanded at this match, cut at [`Matched::MAX_DATA_BYTES`].
     pub data: Vec<u8>,
 }
 
 impl Matched {
     /// Longer values are cut here when they are recorded.
     pub const MAX_VALUE_BYTES: usize = 512;
+
+    /// Longer texts are cut here, since they may hold whole values.
+    pub const MAX_DATA_BYTES: usize = 4 << 10;
+
+    /// So many matches of a rule are recorded: the first ones and the last.
+    pub const MOST: usize = 200;
 }
 
 /// A rule that matched and is to be logged, with every value it matched on.

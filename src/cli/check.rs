@@ -19,7 +19,7 @@ use crate::engine::{self, Inputs, Scratch};
 use crate::input::{self, Item, RequestBuf};
 use crate::model::Outcome;
 use crate::ruleset::RuleSet;
-use crate::service::{WORK_LIMIT, policy as service_policy};
+use crate::service::{policy as service_policy, work_limit};
 use crate::sets;
 use report::Report;
 
@@ -178,7 +178,7 @@ fn judge(request: &RequestBuf, rules: &RuleSet, policy: &Policy, scratch: &mut S
         now_micros: i64::try_from(now.as_micros()).unwrap_or_default(),
         duration_micros: 0,
         unique_id: &request.id,
-        work_limit: WORK_LIMIT,
+        work_limit: work_limit(policy.body.limit),
         expired: &|| false,
     };
     let began = Instant::now();

@@ -78,7 +78,7 @@ pub fn parse(processor: Processor, input: &Input<'_>, limits: &BodyLimits, parse
 /// How many bytes the names of arguments may take together, where the name of each value holds the names of all that
 /// encloses it: enough for any real document, and a bound on what a hostile one can make of its size.
 const fn name_room(body_bytes: usize) -> usize {
-    body_bytes.saturating_mul(16).saturating_add(0x1_0000)
+    body_bytes.saturating_mul(4).saturating_add(0x1_0000)
 }
 
 /// Limits of the body processors.

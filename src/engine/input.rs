@@ -196,6 +196,13 @@ impl Input {
 }
 
 impl BodyInput {
+    /// The work of reading it: the bytes that came in, and those that were made of them.
+    pub(crate) fn work(&self) -> usize {
+        let Parsed { arguments, array_names, files, part_headers, xml_attributes, .. } = &self.parsed;
+        let made = [arguments, array_names, files, part_headers, xml_attributes];
+        made.iter().fold(self.length, |sum, fields| sum.saturating_add(fields.combined_size()))
+    }
+
     fn reset(&mut self) {
         self.parsed.clear();
         self.visible = 0;

@@ -195,7 +195,11 @@ impl<'a> Transaction<'a> {
             return;
         }
         match self.run_operator(current, member.value) {
-            Ok(result) if result != current.link.negated => self.matched(current, member, found),
+            Ok(result) if result != current.link.negated => {
+                // What matched has been searched for places, and is copied.
+                self.spend(member.value.len());
+                self.matched(current, member, found);
+            }
             Ok(_) => {}
             Err(MatchLimit) => {
                 self.result.faults.push(Fault::MatchLimit(current.rule.info.id));
@@ -246,13 +250,18 @@ impl<'a> Transaction<'a> {
         }
         self.run_effects(current.rule, current.link, current.place);
         if current.last && (current.rule.log || current.rule.audit) {
-            let data = self.expand(&current.rule.logdata, current.rule);
+            let mut data = self.expand(&current.rule.logdata, current.rule);
+            if data.len() > Matched::MAX_DATA_BYTES {
+                data.truncate(Matched::MAX_DATA_BYTES);
+                data.shrink_to_fit();
+            }
             let value = member.value.get(..Matched::MAX_VALUE_BYTES).unwrap_or(member.value).to_vec();
             let variable = if matches!(current.link.operator, Operator::Always) {
                 Vec::new()
             } else {
                 self.state.matched_var_name.clone()
             };
+            found.matches.truncate(Matched::MOST - 1);
             found.matches.push(Matched { variable, value, data });
         }
     }

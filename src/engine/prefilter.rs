@@ -213,6 +213,9 @@ impl<'a> Transaction<'a> {
     }
 
     fn look_at_value(&mut self, sieve: &mut Sieve, root: NodeIndex, value: &[u8]) {
+        if self.gave_up() {
+            return;
+        }
         let count = self.transform(sieve, root, value);
         for index in 0..count {
             let Sieve { forms, buffers, candidates, .. } = &mut *sieve;

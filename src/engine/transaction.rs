@@ -101,7 +101,9 @@ fn run_request_phases(
     }
     let mut transaction =
         Transaction::resume(rules, request, inputs, (input, state, work), std::mem::take(result), path);
-    transaction.run_phase(Phase::RequestBody);
+    if transaction.spend(transaction.input.body.work()) {
+        transaction.run_phase(Phase::RequestBody);
+    }
     let ended = transaction.ended;
     *result = transaction.result;
     ended
@@ -223,17 +225,25 @@ impl<'a> Transaction<'a> {
     /// Counts work and tells whether the evaluation has to give up. The deadline is looked at every 64 KiB of work.
     #[inline]
     pub(crate) fn spend(&mut self, units: usize) -> bool {
-        self.result.spent = self.result.spent.saturating_add(units as u64);
-        self.result.spent <= self.result.check_at && !self.result.gave_up || self.check()
+        let spent = self.result.spent.saturating_add(units as u64);
+        if spent <= self.result.check_at && !self.result.gave_up {
+            self.result.spent = spent;
+            return true;
+        }
+        self.check(spent)
     }
 
     /// Looks at the limits, and says when to look again.
     #[cold]
-    fn check(&mut self) -> bool {
-        if self.result.spent > self.inputs.work_limit {
+    fn check(&mut self, spent: u64) -> bool {
+        if self.gave_up() {
+            return false;
+        }
+        self.result.spent = spent;
+        if spent > self.inputs.work_limit {
             self.give_up(Fault::BudgetSpent);
-        } else if self.result.spent > self.result.check_at {
-            self.result.check_at = self.result.spent.saturating_add(BETWEEN_CHECKS).min(self.inputs.work_limit);
+        } else {
+            self.result.check_at = spent.saturating_add(BETWEEN_CHECKS).min(self.inputs.work_limit);
             if (self.inputs.expired)() {
                 self.give_up(Fault::DeadlinePassed);
             }

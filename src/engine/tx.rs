@@ -1,5 +1,7 @@
 //! The `TX` collection of one transaction: slots for names known at load time, a list for all others.
 
+use std::hash::{BuildHasher as _, RandomState};
+
 use crate::ruleset::index::{TxNames, TxSlot};
 
 /// The TX variables of a transaction. Clearing keeps the memory.
@@ -8,6 +10,10 @@ pub(crate) struct Tx {
     slots: Vec<Option<Vec<u8>>>,
     /// Names made of macros, lower case, in the order in which they were first set.
     dynamic: Vec<(Vec<u8>, Vec<u8>)>,
+    /// Where names stand in `dynamic`, in order of their hashes: a client may choose a thousand names.
+    places: Vec<(u64, usize)>,
+    /// With a secret, so that names cannot be chosen to meet.
+    hasher: RandomState,
     /// Value buffers that wait to be used again.
     spare: Vec<Vec<u8>>,
 }
@@ -19,6 +25,7 @@ impl Tx {
             self.spare.extend(slot.take());
         }
         self.slots.resize(len, None);
+        self.places.clear();
         for (name, value) in self.dynamic.drain(..) {
             self.spare.push(name);
             self.spare.push(value);
@@ -46,19 +53,31 @@ impl Tx {
         }
     }
 
+    /// Where a name stands in `dynamic`, or else its hash.
+    fn find(&self, lower_name: &[u8]) -> Result<usize, u64> {
+        let hash = self.hasher.hash_one(lower_name);
+        let first = self.places.partition_point(|(known, _)| *known < hash);
+        let same = self.places.iter().skip(first).take_while(|(known, _)| *known == hash);
+        let is = |place: &usize| self.dynamic.get(*place).is_some_and(|(name, _)| name == lower_name);
+        same.map(|(_, place)| *place).find(is).ok_or(hash)
+    }
+
     /// The value of a name that has no slot.
     pub(crate) fn get_dynamic(&self, lower_name: &[u8]) -> Option<&[u8]> {
-        self.dynamic.iter().find(|(name, _)| name == lower_name).map(|(_, value)| value.as_slice())
+        let place = self.find(lower_name).ok()?;
+        self.dynamic.get(place).map(|(_, value)| value.as_slice())
     }
 
     /// Sets a name that has no slot.
     pub(crate) fn set_dynamic(&mut self, lower_name: &[u8], value: &[u8]) {
-        match self.dynamic.iter_mut().find(|(name, _)| name == lower_name) {
-            Some((_, old)) => {
-                old.clear();
-                old.extend_from_slice(value);
+        match self.find(lower_name) {
+            Ok(place) => {
+                if let Some((_, old)) = self.dynamic.get_mut(place) {
+                    old.clear();
+                    old.extend_from_slice(value);
+                }
             }
-            None => {
+            Err(hash) => {
                 let mut copy = |text: &[u8]| {
                     let mut buffer = self.spare.pop().unwrap_or_default();
                     buffer.clear();
@@ -66,6 +85,8 @@ impl Tx {
                     buffer
                 };
                 let pair = (copy(lower_name), copy(value));
+                let place = (hash, self.dynamic.len());
+                self.places.insert(self.places.partition_point(|known| *known < place), place);
                 self.dynamic.push(pair);
             }
         }
@@ -73,7 +94,11 @@ impl Tx {
 
     /// Unsets a name that has no slot.
     pub(crate) fn unset_dynamic(&mut self, lower_name: &[u8]) {
-        self.dynamic.retain(|(name, _)| name != lower_name);
+        let Ok(gone) = self.find(lower_name) else { return };
+        let (name, value) = self.dynamic.remove(gone);
+        self.spare.extend([name, value]);
+        self.places.retain(|(_, place)| *place != gone);
+        self.places.iter_mut().filter(|(_, place)| *place > gone).for_each(|(_, place)| *place -= 1);
     }
 
     /// All set variables: name and value.
@@ -128,6 +153,25 @@ mod tests {
             assert_eq!(number(text.as_bytes()), expected, "{text:?}");
         }
         assert_eq!(number(b"99999999999999999999"), i64::MAX);
+    }
+
+    #[test]
+    fn dynamic_names_are_found_in_any_number() {
+        let mut tx = Tx::default();
+        let name = |number: u32| format!("name{number}").into_bytes();
+        (0..500).for_each(|number| tx.set_dynamic(&name(number), &number.to_be_bytes()));
+        (0..500).step_by(3).for_each(|number| tx.unset_dynamic(&name(number)));
+        tx.set_dynamic(&name(1), b"again");
+        for number in 0..500u32 {
+            let expected = match number {
+                1 => Some(b"again".to_vec()),
+                _ => (number % 3 != 0).then(|| number.to_be_bytes().to_vec()),
+            };
+            assert_eq!(tx.get_dynamic(&name(number)), expected.as_deref(), "{number}");
+        }
+        let numbers: Vec<&[u8]> = tx.iter_dynamic().map(|(name, _)| name).collect();
+        assert_eq!(numbers.len(), 333);
+        assert_eq!(numbers[..3], [b"name1".as_slice(), b"name2", b"name4"]);
     }
 
     #[test]

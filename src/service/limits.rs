@@ -6,9 +6,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-/// Units of work (bytes given to operators and transformations) after which an evaluation gives up. Far above what the
-/// largest body that is inspected costs under CRS at paranoia level 4; the deadline is what usually ends an evaluation.
-pub const WORK_LIMIT: u64 = 4 << 30;
+/// Units of work (bytes given to operators and transformations) for each byte of the largest body that is inspected.
+/// Half of it is the most that any shape of value we know costs under the CRS at paranoia level 4, attacks of all kinds one
+/// after the other; ordinary requests stay below a thousandth of the whole.
+const WORK_PER_BODY_BYTE: u64 = 1_024;
+
+/// Smaller body limits do not lower the work limit: targets and headers cost as much.
+const LEAST_BODY_LIMIT: usize = 128 << 10;
+
+/// Units of work after which an evaluation gives up, under a policy that inspects bodies up to this limit. A bound that
+/// does not depend on how busy the machine is, as the deadline does.
+pub fn work_limit(body_limit: usize) -> u64 {
+    WORK_PER_BODY_BYTE.saturating_mul(body_limit.max(LEAST_BODY_LIMIT) as u64)
+}
 
 /// Calls that may be in flight at once, whatever they carry.
 const MAX_CALLS: usize = 4096;
@@ -116,6 +126,13 @@ mod tests {
         assert!(all[0].hold(4) && all[1].hold(6) && !all[2].hold(1));
         drop(all);
         assert_eq!((gate.calls(), gate.bytes()), (0, 0));
+    }
+
+    #[test]
+    fn the_work_limit_grows_with_the_body_limit() {
+        assert_eq!(work_limit(1 << 20), 8 * work_limit(128 << 10));
+        assert_eq!(work_limit(0), work_limit(128 << 10));
+        assert!(work_limit(usize::MAX) >= work_limit(1 << 40));
     }
 
     #[test]
