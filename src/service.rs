@@ -40,7 +40,7 @@ use self::metrics::Metrics;
 use self::reload::History;
 use self::snapshot::{Active, Snapshot};
 
-pub use self::limits::{Gate, Limits, Pass, WORK_LIMIT};
+pub use self::limits::{Gate, Limits, Pass, work_limit};
 pub use self::reload::Watch;
 pub use self::snapshot::LoadRules;
 
@@ -390,7 +390,7 @@ impl Active {
             now_micros,
             duration_micros: u64::try_from(call.received.elapsed().as_micros()).unwrap_or(u64::MAX),
             unique_id: request_id,
-            work_limit: limits::WORK_LIMIT,
+            work_limit: work_limit(self.policy.body.limit),
             expired: &expired,
         };
         guarded(&self.name, request_id, || self.remembered_or_fresh(call, &inputs))

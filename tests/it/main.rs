@@ -41,6 +41,9 @@ mod exclusions;
 mod ftw;
 #[cfg(test)]
 #[cfg(feature = "server")]
+mod hostile;
+#[cfg(test)]
+#[cfg(feature = "server")]
 mod memory;
 #[cfg(test)]
 mod patterns;
