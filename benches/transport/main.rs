@@ -154,14 +154,21 @@ async fn count_all(words: &[String], folder: &Path) {
     OURS.iter().for_each(|(name, _)| print!(" {name:>9}      "));
     println!();
     for row in rows().iter().filter(|row| is_wanted(row, words)) {
-        let place = || Place::free(row.unix.then(|| folder.join("door.sock")));
         let file = |name: &str| folder.join(format!("{}-{name}", row.name().replace(' ', "-")));
+        let place = |name: &str| {
+            let socket = file(name).with_extension("sock");
+            // Servers are stopped with no time to take theirs away.
+            let _not_there = std::fs::remove_file(&socket);
+            Place::free(row.unix.then_some(socket))
+        };
         let of_peer = file("allow-all");
-        let floor = count(row, Server::allow_all(row.door, place(), Some(&of_peer)), &of_peer, CHECKS).await;
+        let peer = Server::allow_all(row.door, place("allow-all"), Some(&of_peer));
+        let floor = count(row, peer, &of_peer, CHECKS).await;
         print!("{:<22} {floor:>9.0}", row.name());
         for (name, settings) in OURS {
             let file = file(name);
-            let ours = count(row, Server::portcullis(row.door, place(), settings, Some(&file)), &file, CHECKS).await;
+            let ours = Server::portcullis(row.door, place(name), settings, Some(&file));
+            let ours = count(row, ours, &file, CHECKS).await;
             print!(" {ours:>9.0} {:>5.2}", ours / floor);
         }
         println!();

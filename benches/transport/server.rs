@@ -185,6 +185,6 @@ fn callgrind(command: &Command, file: &Path) -> Command {
 pub(crate) fn counted(file: &Path) -> u64 {
     let dump = file.with_extension("1");
     let text = std::fs::read_to_string(&dump).unwrap_or_else(|error| panic!("{}: {error}", dump.display()));
-    let totals = text.lines().filter_map(|line| line.strip_prefix("totals: ")).last();
+    let totals = text.lines().filter_map(|line| line.strip_prefix("totals: ")).next_back();
     totals.and_then(|number| number.trim().parse().ok()).unwrap()
 }
