@@ -1,7 +1,7 @@
 //! Do the engines say the same? A ratio between engines that do different work would mean nothing.
 
 use super::corpora::Class;
-use super::peers::{Peer, Said};
+use super::peers::{Peer, Said, ZENTINEL};
 
 /// Of so many requests at most one may be judged otherwise by libmodsecurity.
 const SHARE: usize = 50;
@@ -17,8 +17,9 @@ pub struct Agreement {
     pub requests: usize,
     /// On so many of them both refuse, or both do not.
     pub verdicts: usize,
-    /// On so many of them both log the same scoring rules.
-    pub rules: usize,
+    /// On so many of them both log the same scoring rules. zentinel-modsec does not say what it logs, but every rule that
+    /// matched, the first ones of chains that did not match as well.
+    pub rules: Option<usize>,
 }
 
 impl Agreement {
@@ -28,10 +29,9 @@ impl Agreement {
     }
 }
 
-/// Rules that count: those that score. Sums follow from them, and those that skip a level (`…011` to `…018`) are logged by
-/// none, but zentinel-modsec names every rule that matched.
+/// Rules that count: those that score. `nolog` rules are logged by none, and sums follow from the others.
 fn scoring(said: &Said) -> impl Iterator<Item = &u32> {
-    said.rules.iter().filter(|rule| (911_000..945_000).contains(*rule) && !(11..=18).contains(&(*rule % 1000)))
+    said.rules.iter().filter(|rule| (911_000..945_000).contains(*rule))
 }
 
 /// Keeps the requests that all engines judge alike, and says how far each agrees with ours.
@@ -41,14 +41,15 @@ pub fn check(class: Class, peers: &mut [Box<dyn Peer>]) -> (Class, Vec<Agreement
         .iter()
         .map(|request| peers.iter_mut().map(|peer| request.with_request(|request| peer.explain(request))).collect())
         .collect();
-    let agreement = |(at, peer): (usize, &Box<dyn Peer>)| Agreement {
+    let agreement = |(at, peer): (usize, &dyn Peer)| Agreement {
         class: class.name,
         engine: peer.name(),
         requests: said.len(),
         verdicts: said.iter().filter(|said| said[at].denied == said[0].denied).count(),
-        rules: said.iter().filter(|said| scoring(&said[at]).eq(scoring(&said[0]))).count(),
+        rules: (peer.name() != ZENTINEL)
+            .then(|| said.iter().filter(|said| scoring(&said[at]).eq(scoring(&said[0]))).count()),
     };
-    let agreements: Vec<Agreement> = peers.iter().enumerate().map(agreement).collect();
+    let agreements: Vec<Agreement> = peers.iter().map(AsRef::as_ref).enumerate().map(agreement).collect();
     let is_kept = |said: &[Said]| said.iter().all(|one| one.denied == said[0].denied);
     let kept = class.requests.iter().zip(&said).filter(|(_, said)| is_kept(said)).map(|(request, _)| request.clone());
     (Class { name: class.name, requests: kept.collect() }, agreements.into_iter().skip(1).collect())

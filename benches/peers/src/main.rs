@@ -157,12 +157,17 @@ fn load(inputs: &Inputs, level: u8, removed: &[u32], report: &mut Report) -> Res
 /// CPU microseconds for each request: the median of the rounds, and quartiles.
 fn row(class: &corpora::Class, level: u8, peers: &mut [Box<dyn Peer>]) -> Row {
     let measured = time::measure(class, peers);
-    let figure = |(peer, rounds): (&Box<dyn Peer>, &Vec<f64>)| {
+    let figure = |(peer, rounds): (&dyn Peer, &Vec<f64>)| {
         let [_, low, median, high] = statistics::quartiles(rounds);
         (peer.name(), median, format!("{} ({}–{})", micros(median), micros(low), micros(high)))
     };
     let title = format!("{} ({})", class.name, class.requests.len());
-    Row { title, class: class.name, level, figures: peers.iter().zip(&measured).map(figure).collect() }
+    Row {
+        title,
+        class: class.name,
+        level,
+        figures: peers.iter().map(AsRef::as_ref).zip(&measured).map(figure).collect(),
+    }
 }
 
 /// A row for each class and level, a column for each other engine.
@@ -177,7 +182,8 @@ fn agreement_table(agreements: &[(u8, Agreement)]) -> Vec<Vec<String>> {
         if at == rows.len() {
             rows.push(start.to_vec());
         }
-        rows[at].push(format!("{} / {}", one.verdicts, one.rules));
+        let rules = one.rules.map_or_else(|| "–".to_owned(), |rules| rules.to_string());
+        rows[at].push(format!("{} / {rules}", one.verdicts));
     }
     rows
 }
