@@ -6,7 +6,7 @@ MINUTES ?= 2
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help run test crs e2e conformance conformance-blocking conformance-envoy conformance-traefik differential prefilter reference test-table fuzz bench bench-service bench-start bench-peers bench-proxies bench-tables clean
+.PHONY: help run test crs e2e conformance conformance-blocking conformance-envoy conformance-traefik differential prefilter reference test-table fuzz bench bench-hostile bench-service bench-start bench-peers bench-proxies bench-tables clean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-22s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -56,6 +56,10 @@ fuzz: ## Fuzz each target (MINUTES=2 each; how and what: tests/fuzz/README.md)
 
 bench: ## The engine: time and instructions, loading, hostile requests (what and how: benches/README.md)
 	$(CARGO) bench --locked --bench evaluate -- $(ARGS)
+	$(if $(ARGS),,$(MAKE) bench-hostile)
+
+bench-hostile: ## Only the hostile requests: every shape, up to the limits (ARGS=WORD for some)
+	$(CARGO) bench --locked --bench hostile -- $(ARGS)
 
 bench-service: ## The doors: server CPU a check, beside a server that allows everything
 	$(CARGO) bench --locked --bench transport -- $(ARGS)
