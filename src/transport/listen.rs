@@ -7,6 +7,7 @@ use std::future::Future;
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -102,9 +103,11 @@ impl Listener {
         let room = Arc::new(Semaphore::new(MAX_CONNECTIONS));
         let desks = Desks::new(workers);
         let mut stopping = stop.clone();
+        let mut stopped = pin!(stopped(&mut stopping));
         loop {
             let accepted = tokio::select! {
-                () = stopped(&mut stopping) => break,
+                biased;
+                () = &mut stopped => break,
                 accepted = self.accept(&room) => accepted,
             };
             // Reaped here and not as they end: each end would wake this thread.

@@ -168,6 +168,7 @@ where
         async move {
             let early = async {
                 tokio::select! {
+                    biased;
                     () = stopped(&mut stop) => End::Stop,
                     () = no_call_for(patience, calls) => End::Idle,
                 }
