@@ -37,7 +37,8 @@ pub(crate) const VALUES: [Dimension; 17] = [
     value("quotes", |size| value_of("'", size)),
     value("``not`x` ``", |size| value_of("not`x` ", size)),
     value("shell punctuation", |size| json(&random(size, b"$(){}[]|&;<>`'\"\\ !~+/*?^"))),
-    value("random bytes", |size| json(&random(size, &(0..=u8::MAX).collect::<Vec<u8>>()))),
+    // Many of them need an escape of six bytes.
+    part("random bytes", "bytes", BODY / 2, |size| json(&random(size, &(0..=u8::MAX).collect::<Vec<u8>>()))),
     value("random printable", |size| json(&random(size, &(b' '..=b'~').collect::<Vec<u8>>()))),
     value("word soup", |size| json(&words(size))),
     value("attacks in turn", |size| json(&repeat(ATTACKS.join(" ").as_bytes(), size))),
@@ -45,7 +46,7 @@ pub(crate) const VALUES: [Dimension; 17] = [
 ];
 
 /// Everything else that a client can make more of.
-pub(crate) const PARTS: [Dimension; 20] = [
+pub(crate) const PARTS: [Dimension; 21] = [
     part("arguments", "number", 999, |size| form(&numbered(size, "&", |number| format!("a{number}=xy,+xy'+or")))),
     part("arguments of noise", "number", 999, |size| {
         form(&numbered(size, "&", |number| format!("a{number}={}", escape(&noise(number, 20)))))
@@ -66,28 +67,30 @@ pub(crate) const PARTS: [Dimension; 20] = [
     part("cookie value", "bytes", HEADERS, |size| {
         get("/", &[("cookie".into(), text(&[b"c=", &*words(size)].concat()))])
     }),
-    // Each level has the names of those above in its own, so this grows with the square, up to the depth limit; longer
-    // names have the room that the body's size gives them.
+    // Each level has the names of those above in its own, so this grows with the square, up to the room that names have.
     Dimension {
         growth: 2.0 * LINEAR,
-        ..part("JSON depth", "levels", 512, |size| {
+        ..part("JSON depth, arrays in objects", "levels", 256, |size| {
             let body = format!("{}1{}", "{\"a\":[".repeat(size / 2), "]}".repeat(size / 2));
             post("application/json", body.into_bytes())
         })
     },
+    part("JSON depth", "levels", 512, |size| {
+        post("application/json", format!("{}\"x' or\"{}", "{\"a\":".repeat(size), "}".repeat(size)).into_bytes())
+    }),
     part("JSON width", "values", 999, |size| {
         post("application/json", format!("[{}]", numbered(size, ",", |_| "\"x' or\"".into())).into_bytes())
     }),
     part("JSON values below a long key", "number", 999, |size| {
-        let value = format!("\"{}\"", text(&words(60)));
-        let body = format!("{{\"{}\":[{}]}}", text(&words(250)), numbered(size, ",", |_| value.clone()));
+        let value = format!("\"{}\"", text(&words(20)));
+        let body = format!("{{\"{}\":[{}]}}", text(&words(90)), numbered(size, ",", |_| value.clone()));
         post("application/json", body.into_bytes())
     }),
     part("form of separators", "bytes", BODY, |size| form(&"&".repeat(size))),
     part("form of percent signs", "bytes", BODY, |size| form(&"%".repeat(size))),
     part("multipart parts", "number", 999, |size| multipart(&(0..size).map(field).collect::<String>())),
-    part("multipart header lines", "number", 2_000, |size| {
-        let lines = numbered(size, "\r\n", |number| format!("X-{number}: y"));
+    part("multipart header lines", "bytes", 30 * 4_000, |size| {
+        let lines = numbered(30, "\r\n", |number| format!("X-{number}: {}", text(&words(size / 30))));
         multipart(&format!("--b\r\nContent-Disposition: form-data; name=\"a\"\r\n{lines}\r\n\r\nx\r\n"))
     }),
     part("XML elements", "number", 4_000, |size| {
