@@ -21,6 +21,7 @@
 mod clock;
 #[path = "../common/report.rs"]
 mod report;
+#[allow(dead_code, reason = "what growth is allowed is for the tests to know")]
 mod shapes;
 
 use std::path::Path;
