@@ -40,6 +40,29 @@ pub(super) fn reads_matched(rule: &Rule) -> bool {
     targets.into_iter().any(|target| is(target.variable)) || macros(rule).into_iter().any(|found| is(found.variable))
 }
 
+/// Whether the rule can read what a match of an earlier rule left in the `MATCHED_*` variables.
+pub(super) fn reads_match_before(rule: &Rule) -> bool {
+    let is = |variable: Variable| {
+        matches!(
+            variable,
+            Variable::MatchedVar | Variable::MatchedVarName | Variable::MatchedVars | Variable::MatchedVarsNames
+        )
+    };
+    for link in &rule.links {
+        let read = link.targets.iter().map(|target| target.variable);
+        if read.chain(operator_macros(link).iter().map(|found| found.variable)).any(is) {
+            return true;
+        }
+        match link.operator {
+            // Its effects come before any match of the rule's own.
+            Operator::Always if effect_macros(link).iter().any(|found| is(found.variable)) => return true,
+            Operator::Always => {}
+            _ => return false,
+        }
+    }
+    text_macros(rule).iter().any(|found| is(found.variable))
+}
+
 fn note_variable(footprint: &mut Footprint, variable: Variable) {
     match variable {
         Variable::RemoteAddr | Variable::RemoteHost => footprint.remote_addr = true,
@@ -66,18 +89,28 @@ fn note_macro(footprint: &mut Footprint, rule: &Rule, found: &Macro) {
 
 /// Every macro of a rule.
 fn macros(rule: &Rule) -> Vec<&Macro> {
-    let mut found: Vec<&Macro> = rule.msg.macros().chain(rule.logdata.macros()).collect();
-    found.extend(rule.tags.iter().flatten().flat_map(|tag| tag.macros()));
+    let mut found = text_macros(rule);
     for link in &rule.links {
         found.extend(operator_macros(link));
-        for effect in &link.effects {
-            let Effect::SetVar(setvar) = effect else { continue };
-            if let TxName::Dynamic(name) = &setvar.name {
-                found.extend(name.macros());
-            }
-            if let Change::Set(value) | Change::Add(value) | Change::Subtract(value) = &setvar.change {
-                found.extend(value.macros());
-            }
+        found.extend(effect_macros(link));
+    }
+    found
+}
+
+fn text_macros(rule: &Rule) -> Vec<&Macro> {
+    let tags = rule.tags.iter().flatten().flat_map(|tag| tag.macros());
+    rule.msg.macros().chain(rule.logdata.macros()).chain(tags).collect()
+}
+
+fn effect_macros(link: &Link) -> Vec<&Macro> {
+    let mut found = Vec::new();
+    for effect in &link.effects {
+        let Effect::SetVar(setvar) = effect else { continue };
+        if let TxName::Dynamic(name) = &setvar.name {
+            found.extend(name.macros());
+        }
+        if let Change::Set(value) | Change::Add(value) | Change::Subtract(value) = &setvar.change {
+            found.extend(value.macros());
         }
     }
     found

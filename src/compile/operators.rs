@@ -41,7 +41,7 @@ impl Compiler<'_> {
                     necessary: Necessary::nothing(),
                 };
                 let built = build(&written.argument.node, &mut context);
-                self.necessary = context.necessary.best();
+                self.necessary = context.necessary;
                 built.map_or_else(
                     |error| {
                         self.diagnostics.push(diagnostic(written, &error));

@@ -2,6 +2,7 @@
 
 mod chains;
 mod guards;
+mod questions;
 mod sources;
 mod trees;
 
@@ -56,11 +57,13 @@ pub(super) fn build(
         as_is: covered.stages.as_is,
         lower: covered.stages.lower,
     });
+    let mut asked = Vec::new();
     let (nodes, sources) = trees::build(&covered, &sets, words);
     Prefilter {
         entries: entries.collect(),
         starts: starts(&covered, &guards),
-        phases: [false, true].map(|late| parts(phases, &covered, late)),
+        phases: [false, true].map(|late| parts(rules, phases, &covered, late, &mut asked)),
+        asked,
         words,
         sources,
         nodes,
@@ -132,11 +135,20 @@ fn starts(covered: &[Covered<'_>], guards: &Guards) -> RuleBits {
     starts
 }
 
-fn parts(phases: &[Vec<RuleIndex>; 5], covered: &[Covered<'_>], late: bool) -> PhaseParts {
-    let length = phases.get(usize::from(late)).map_or(0, Vec::len);
-    let mut parts =
-        PhaseParts { uncovered: vec![0; length.div_ceil(64)], entries: vec![0; covered.len().div_ceil(64)].into() };
-    (0..length).for_each(|place| insert(&mut parts.uncovered, place));
+fn parts(
+    rules: &[Rule],
+    phases: &[Vec<RuleIndex>; 5],
+    covered: &[Covered<'_>],
+    late: bool,
+    asked: &mut Vec<bool>,
+) -> PhaseParts {
+    let list = phases.get(usize::from(late)).map_or(&[][..], Vec::as_slice);
+    let mut parts = PhaseParts {
+        uncovered: vec![0; list.len().div_ceil(64)],
+        entries: vec![0; covered.len().div_ceil(64)].into(),
+        questions: questions::find(rules, list, asked),
+    };
+    (0..list.len()).for_each(|place| insert(&mut parts.uncovered, place));
     for (entry, covered) in covered.iter().enumerate().filter(|(_, covered)| covered.early != late) {
         insert(&mut parts.entries, entry);
         let place = place_in_phase(phases, covered);
@@ -168,7 +180,7 @@ fn literals(covered: &[Covered<'_>], with_clause: &mut [Entries; 2]) -> Literals
             clauses.push(((entry, slot), clause.0.as_slice()));
         }
     }
-    let (literals, taken) = Literals::new(&clauses);
+    let (literals, taken) = Literals::new(&clauses, covered.len().div_ceil(64));
     for ((entry, slot), _) in clauses.iter().zip(taken).filter(|(_, taken)| *taken).map(|(clause, _)| clause) {
         if let Some(entries) = with_clause.get_mut(usize::from(*slot)) {
             insert(entries, usize::from(*entry));

@@ -8,6 +8,7 @@ use crate::ruleset::index::TxSlot;
 use crate::ruleset::rule::{Change, Ctl, Effect, Link, Rule, SetVar, TxName};
 use crate::ruleset::settings::EngineMode;
 use crate::ruleset::template::Template;
+use crate::vocab::variables::Variable;
 
 enum Name {
     Slot(TxSlot),
@@ -68,14 +69,20 @@ impl Transaction<'_> {
 
     fn set(&mut self, name: &Name, value: &[u8]) {
         match name {
-            Name::Slot(slot) => self.state.tx.set(*slot, value),
+            Name::Slot(slot) => {
+                self.state.tx.set(*slot, value);
+                self.state.steered |= self.rules.prefilter.asks_about(*slot);
+            }
             Name::Dynamic(name) => self.state.tx.set_dynamic(name, value),
         }
     }
 
     fn unset(&mut self, name: &Name) {
         match name {
-            Name::Slot(slot) => self.state.tx.unset(*slot),
+            Name::Slot(slot) => {
+                self.state.tx.unset(*slot);
+                self.state.steered |= self.rules.prefilter.asks_about(*slot);
+            }
             Name::Dynamic(name) => self.state.tx.unset_dynamic(name),
         }
     }
@@ -107,8 +114,15 @@ impl Transaction<'_> {
                 self.state.body_processor.push_str(name);
             }
             Ctl::ForceRequestBodyVariable(force) => self.state.force_body_variable = *force,
-            Ctl::RemoveRules(rules) => self.state.removed.insert_all(rules),
-            Ctl::RemoveTargets(..) => {
+            Ctl::RemoveRules(rules) => {
+                self.state.removed.insert_all(rules);
+                self.state.steered = true;
+            }
+            Ctl::RemoveTargets(_, exclusions) => {
+                if exclusions.iter().any(|exclusion| exclusion.variable == Variable::Tx) {
+                    self.state.removed_of_tx = true;
+                    self.state.steered = true;
+                }
                 if !self.state.removed_targets.contains(&place) {
                     self.state.removed_targets.push(place);
                 }

@@ -205,6 +205,7 @@ impl<'a> Transaction<'a> {
                 self.result.faults.push(Fault::MatchLimit(current.rule.info.id));
                 if let Some(slot) = self.rules.tx_names.find(b"msc_pcre_limits_exceeded") {
                     self.state.tx.set(slot, b"1");
+                    self.state.steered = true;
                 }
             }
         }

@@ -12,7 +12,7 @@ use super::{Path, values};
 use crate::model::Phase;
 use crate::ruleset::index::{RuleIndex, TransformationNode};
 use crate::ruleset::prefilter::signature::{Signature, UPPER};
-use crate::ruleset::prefilter::{Entry, NodeIndex, Prefilter, Source, insert, members};
+use crate::ruleset::prefilter::{Entry, NodeIndex, PhaseParts, Prefilter, Source, insert, members};
 use crate::ruleset::rule::{Link, Operator, Rule, Selector, Target};
 use crate::vocab::operators::MatchLimit;
 use crate::vocab::transformations::TRANSFORMATIONS;
@@ -44,7 +44,7 @@ pub(crate) struct Sieve {
     pending: Vec<(NodeIndex, usize)>,
     /// Entries that may match the form at hand.
     candidates: Vec<u64>,
-    fulfilled: [Vec<u64>; 2],
+    fulfilled: Vec<u64>,
     lower: Vec<u8>,
 }
 
@@ -66,10 +66,8 @@ impl Sieve {
         zero(&mut self.found, prefilter.words);
     }
 
-    /// Works out which rules of a phase are to be evaluated.
-    fn choose(&mut self, prefilter: &Prefilter, phase: Phase) {
-        self.chosen = Some(phase);
-        let Some(parts) = prefilter.phases.get(phase.index()) else { return };
+    /// Works out which rules of a phase the values leave to be evaluated.
+    fn choose(&mut self, prefilter: &Prefilter, parts: &PhaseParts) {
         self.todo.clone_from(&parts.uncovered);
         let words = parts.entries.iter().zip(&self.looked_for).zip(&self.found);
         let open = words.map(|((entries, looked_for), found)| entries & (!looked_for | found));
@@ -113,6 +111,9 @@ impl<'a> Transaction<'a> {
             }
             self.look(phase);
         }
+        if std::mem::take(&mut self.state.steered) {
+            self.choose(phase);
+        }
         let next = self.work.sieve.next(*place)?;
         *place = next + 1;
         list.get(next).copied()
@@ -135,8 +136,27 @@ impl<'a> Transaction<'a> {
                 self.look_at_source(&mut sieve, source);
             }
         }
-        sieve.choose(prefilter, phase);
+        sieve.chosen = Some(phase);
         self.work.sieve = sieve;
+        self.state.steered = true;
+    }
+
+    /// Works out which rules of the phase are to be evaluated as things are: those that the values leave, without those
+    /// that TX variables rule out.
+    fn choose(&mut self, phase: Phase) {
+        let prefilter = &self.rules.prefilter;
+        let Some(parts) = prefilter.phases.get(phase.index()) else { return };
+        self.work.sieve.choose(prefilter, parts);
+        for question in &parts.questions {
+            let link = self.rules.rule(question.rule).and_then(|rule| rule.links.first());
+            let done = match link.and_then(|link| self.tx_answer(link)) {
+                Some(false) => &question.in_vain,
+                // A rule that has been removed skips nothing.
+                Some(true) if self.state.removed.is_empty() => &question.skipped,
+                _ => continue,
+            };
+            self.work.sieve.todo.iter_mut().zip(done).for_each(|(word, done)| *word &= !done);
+        }
     }
 
     /// The guards that skip their rules as things are, one bit each.
@@ -165,7 +185,7 @@ impl<'a> Transaction<'a> {
     fn tx_answer(&self, link: &Link) -> Option<bool> {
         let Operator::Compare { compare, argument } = &link.operator else { return None };
         // What is left out is not counted either.
-        if !link.exclusions.is_empty() || !self.state.removed_targets.is_empty() {
+        if !link.exclusions.is_empty() || self.state.removed_of_tx {
             return None;
         }
         let [Target { selector: Selector::Tx(slot), count, .. }] = &*link.targets else { return None };
@@ -307,14 +327,14 @@ impl<'a> Transaction<'a> {
 }
 
 /// Leaves those candidates of whose clauses each is fulfilled.
-fn keep_fulfilled(prefilter: &Prefilter, text: &[u8], candidates: &mut [u64], fulfilled: &mut [Vec<u64>; 2]) {
+fn keep_fulfilled(prefilter: &Prefilter, text: &[u8], candidates: &mut [u64], fulfilled: &mut Vec<u64>) {
     let [first, second] = &prefilter.with_clause;
     if candidates.iter().zip(first).all(|(word, with)| word & with == 0) {
         return;
     }
-    fulfilled.iter_mut().for_each(|words| zero(words, prefilter.words));
+    zero(fulfilled, prefilter.literals.words());
     prefilter.literals.scan(text, fulfilled);
-    let [found_first, found_second] = &*fulfilled;
+    let (found_first, found_second) = fulfilled.split_at(fulfilled.len() / 2);
     let clauses = first.iter().zip(second).zip(found_first.iter().zip(found_second));
     for (word, ((first, second), (found_first, found_second))) in candidates.iter_mut().zip(clauses) {
         *word &= (found_first | !first) & (found_second | !second);

@@ -33,8 +33,12 @@ pub(crate) struct State {
     pub(crate) removed: RuleBits,
     /// The `ctl` actions that removed targets.
     pub(crate) removed_targets: Vec<EffectPlace>,
+    /// Among them are TX variables.
+    pub(crate) removed_of_tx: bool,
     /// A rule has read the time, the unique id or the like.
     pub(crate) read_volatile: bool,
+    /// Something changed that tells which rules are passed over.
+    pub(crate) steered: bool,
 }
 
 /// Where an effect stands in the rule set.
@@ -65,7 +69,9 @@ impl State {
         self.audit_parts = settings.audit_parts;
         self.removed.clear();
         self.removed_targets.clear();
+        self.removed_of_tx = false;
         self.read_volatile = false;
+        self.steered = false;
     }
 
     /// `ctl:auditLogParts`. `A` and `Z` stay whatever is written.

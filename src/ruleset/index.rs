@@ -61,6 +61,11 @@ impl RuleBits {
 pub struct TxSlot(pub(crate) u16);
 
 impl TxSlot {
+    /// Whether it is one of `TX.0` to `TX.9`.
+    pub(crate) const fn is_capture(self) -> bool {
+        self.0 < 10
+    }
+
     pub(crate) const fn get(self) -> usize {
         self.0 as usize
     }

@@ -10,7 +10,7 @@ pub(crate) mod signature;
 
 use self::literals::Literals;
 use self::signature::{Signature, Signatures};
-use super::index::{RuleBits, RuleIndex};
+use super::index::{RuleBits, RuleIndex, TxSlot};
 use super::rule::Selector;
 use crate::vocab::variables::Variable;
 
@@ -40,6 +40,8 @@ pub(crate) struct Prefilter {
     pub(crate) by_length: Vec<Entries>,
     /// Rules that only skip others, see [`Entry::guards`].
     pub(crate) guards: Vec<RuleIndex>,
+    /// For the slot of each TX variable whether a [`Question`] is about it.
+    pub(crate) asked: Vec<bool>,
     /// Tells prefilters apart whose plans are kept in a scratch.
     pub(crate) identity: u64,
 }
@@ -67,6 +69,20 @@ pub(crate) struct PhaseParts {
     pub(crate) uncovered: Vec<u64>,
     /// The entries of the phase.
     pub(crate) entries: Entries,
+    /// What its rules ask about TX variables before all else.
+    pub(crate) questions: Vec<Question>,
+}
+
+/// A comparison of a TX variable with a text that rules start with. Its answer rules them out, or what they skip.
+#[derive(Debug)]
+pub(crate) struct Question {
+    /// A rule that asks it with its first link.
+    pub(crate) rule: RuleIndex,
+    /// A bit for the place of each rule that does not match when the answer is no.
+    pub(crate) in_vain: Vec<u64>,
+    /// A bit for the place of each rule that need not be looked at when the answer is yes: rules that only skip others,
+    /// and those skipped.
+    pub(crate) skipped: Vec<u64>,
 }
 
 /// A stream of values: one scalar variable, or the values or keys of one collection.
@@ -119,6 +135,11 @@ impl Prefilter {
     /// The node at an index; `None` never happens for indices of this prefilter.
     pub(crate) fn node(&self, index: NodeIndex) -> Option<&Node> {
         self.nodes.get(index.0 as usize)
+    }
+
+    /// Whether a rule asks about this variable before all else.
+    pub(crate) fn asks_about(&self, slot: TxSlot) -> bool {
+        self.asked.get(slot.get()).copied().unwrap_or(false)
     }
 
     /// The entries that a value of this length can match.

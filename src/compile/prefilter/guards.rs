@@ -2,9 +2,9 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::ruleset::index::{RuleIndex, TransformationNode, TxSlot};
-use crate::ruleset::rule::{Operator, Rule, Selector};
-use crate::vocab::variables::Variable;
+use super::questions::{Asked, asked};
+use crate::ruleset::index::RuleIndex;
+use crate::ruleset::rule::Rule;
 
 /// The guards of a rule set.
 pub(super) struct Guards {
@@ -21,13 +21,10 @@ impl Guards {
     }
 }
 
-/// What a guard asks: the comparison, its argument, the variable, whether it is negated.
-type Question<'r> = (usize, &'r [u8], TxSlot, bool);
-
 /// Finds the guards. Bits are few; guards beyond them are none, which costs only time.
 pub(super) fn find(rules: &[Rule], phases: &[Vec<RuleIndex>; 5]) -> Guards {
     let mut guards = Guards { rules: Vec::new(), of_rule: vec![0; rules.len()] };
-    let mut bits: FxHashMap<Question<'_>, u64> = FxHashMap::default();
+    let mut bits: FxHashMap<Asked<'_>, u64> = FxHashMap::default();
     for list in phases {
         for (place, index) in list.iter().enumerate() {
             let Some(rule) = rules.get(index.get()) else { continue };
@@ -49,16 +46,8 @@ pub(super) fn find(rules: &[Rule], phases: &[Vec<RuleIndex>; 5]) -> Guards {
     guards
 }
 
-/// What the rule asks, when that is a comparison of a TX variable with a text and nothing else.
-fn question(rule: &Rule) -> Option<Question<'_>> {
+/// What the rule asks, when it is a question about the value of a TX variable and nothing else.
+fn question(rule: &Rule) -> Option<Asked<'_>> {
     let [link] = &*rule.links else { return None };
-    let [target] = &*link.targets else { return None };
-    let Operator::Compare { compare, argument } = &link.operator else { return None };
-    let plain = link.exclusions.is_empty() && link.transformations == TransformationNode::ROOT && !target.count;
-    match target.selector {
-        Selector::Tx(slot) if plain && target.variable == Variable::Tx => {
-            Some((*compare as usize, argument.as_literal()?, slot, link.negated))
-        }
-        _ => None,
-    }
+    asked(link).filter(|(_, _, _, count, _)| !count)
 }

@@ -8,11 +8,10 @@
     reason = "states are numbered by the table they index, and byte classes are below its row length"
 )]
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use rustc_hash::FxHashMap;
 
-use super::insert;
 use crate::vocab::byte_set::ByteSet;
 use crate::vocab::necessary::frequency;
 
@@ -38,18 +37,21 @@ pub(crate) struct Literals {
     first_reporting: u16,
     /// For each reporting state the start of what it reports in `reports`, and the end of the last one's.
     starts: Vec<u32>,
-    reports: Vec<ClauseOf>,
+    /// Words of the clauses' bits, and the bits to set there.
+    reports: Vec<(u16, u64)>,
+    /// Words of the bits of first clauses; those of second clauses stand behind them.
+    words: usize,
 }
 
 impl Default for Literals {
     fn default() -> Self {
-        Self::new(&[]).0
+        Self::new(&[], 0).0
     }
 }
 
 impl Literals {
     /// The automaton for these clauses, and which of them found room.
-    pub(crate) fn new(clauses: &[(ClauseOf, &[Vec<u8>])]) -> (Self, Vec<bool>) {
+    pub(crate) fn new(clauses: &[(ClauseOf, &[Vec<u8>])], words: usize) -> (Self, Vec<bool>) {
         let classes = classes(clauses);
         let mut trie = Trie::default();
         let mut taken = vec![false; clauses.len()];
@@ -67,11 +69,12 @@ impl Literals {
                 trie.add(text.iter().map(|byte| classes[usize::from(*byte)]), of);
             }
         }
-        (trie.automaton(classes), taken)
+        (trie.automaton(classes, words), taken)
     }
 
-    /// Marks the clauses that the value fulfils: for each entry its first and its second clause.
-    pub(crate) fn scan(&self, value: &[u8], fulfilled: &mut [Vec<u64>; 2]) {
+    /// Marks the clauses that the value fulfils, in as many words as [`Literals::words`] says: a bit for the first clause
+    /// of each entry, then one for the second of each.
+    pub(crate) fn scan(&self, value: &[u8], fulfilled: &mut [u64]) {
         if value.len() > LONG {
             return self.scan_long(value, fulfilled);
         }
@@ -87,7 +90,7 @@ impl Literals {
     }
 
     /// Long values come to the same states over and over; what a state reports is marked once.
-    fn scan_long(&self, value: &[u8], fulfilled: &mut [Vec<u64>; 2]) {
+    fn scan_long(&self, value: &[u8], fulfilled: &mut [u64]) {
         let mut reported = [0u64; MAX_STATES.div_ceil(64)];
         let mut state = 0u16;
         for byte in value {
@@ -103,11 +106,16 @@ impl Literals {
         }
     }
 
-    fn report(&self, state: u16, fulfilled: &mut [Vec<u64>; 2]) {
+    /// The words of all clauses' bits.
+    pub(crate) fn words(&self) -> usize {
+        2 * self.words
+    }
+
+    fn report(&self, state: u16, fulfilled: &mut [u64]) {
         let place = usize::from(state - self.first_reporting);
         let (start, end) = (self.starts[place] as usize, self.starts[place + 1] as usize);
-        for (entry, clause) in &self.reports[start..end] {
-            insert(&mut fulfilled[usize::from(*clause)], usize::from(*entry));
+        for (word, bits) in &self.reports[start..end] {
+            fulfilled[usize::from(*word)] |= bits;
         }
     }
 }
@@ -158,7 +166,7 @@ impl Trie {
     }
 
     /// Aho and Corasick's construction, nodes in order of depth.
-    fn automaton(mut self, classes: Box<[u8; 256]>) -> Literals {
+    fn automaton(mut self, classes: Box<[u8; 256]>, words: usize) -> Literals {
         let mut next = vec![0usize; self.nodes.len() * MAX_CLASSES];
         let mut queue = VecDeque::from([0]);
         while let Some(node) = queue.pop_front() {
@@ -175,11 +183,11 @@ impl Trie {
                 }
             }
         }
-        self.pack(classes, &next)
+        self.pack(classes, &next, words)
     }
 
     /// Renumbers the states so that those that report come last.
-    fn pack(mut self, classes: Box<[u8; 256]>, next: &[usize]) -> Literals {
+    fn pack(self, classes: Box<[u8; 256]>, next: &[usize], words: usize) -> Literals {
         let (mut order, reporting): (Vec<usize>, Vec<usize>) =
             (0..self.nodes.len()).partition(|node| self.nodes[*node].reports.is_empty());
         let first_reporting = order.len() as u16;
@@ -192,13 +200,15 @@ impl Trie {
         let next = order.iter().map(row).collect();
         let (mut starts, mut reports) = (vec![0], Vec::new());
         for node in reporting {
-            let found = &mut self.nodes[node].reports;
-            found.sort_unstable();
-            found.dedup();
-            reports.append(found);
+            let mut of_words: BTreeMap<u16, u64> = BTreeMap::new();
+            for (entry, clause) in &self.nodes[node].reports {
+                let word = usize::from(*clause) * words + usize::from(*entry) / 64;
+                *of_words.entry(word as u16).or_default() |= 1 << (entry % 64);
+            }
+            reports.extend(of_words);
             starts.push(reports.len() as u32);
         }
-        Literals { classes, next, first_reporting, starts, reports }
+        Literals { classes, next, first_reporting, starts, reports, words }
     }
 }
 
@@ -207,9 +217,9 @@ mod tests {
     use super::*;
 
     fn found(literals: &Literals, value: &[u8]) -> [u64; 2] {
-        let mut fulfilled = [vec![0], vec![0]];
+        let mut fulfilled = [0, 0];
         literals.scan(value, &mut fulfilled);
-        fulfilled.map(|words| words[0])
+        fulfilled
     }
 
     fn texts(list: &[&str]) -> Vec<Vec<u8>> {
@@ -220,7 +230,7 @@ mod tests {
     fn overlapping_and_nested_texts_are_all_reported() {
         let lists = [texts(&["she", "he"]), texts(&["hers"]), texts(&["e"]), texts(&["xyz", "hersx"])];
         let clauses: Vec<_> = lists.iter().zip(0..).map(|(list, entry)| ((entry, 0), list.as_slice())).collect();
-        let (literals, taken) = Literals::new(&clauses);
+        let (literals, taken) = Literals::new(&clauses, 1);
         assert_eq!(taken, [true; 4]);
         for (value, expected) in
             [("ushers", 0b0111), ("SHE", 0b0101), ("hersx", 0b1111), ("axyzb", 0b1000), ("", 0), ("sh", 0)]
@@ -234,7 +244,7 @@ mod tests {
         let list: Vec<Vec<u8>> = (0..=255u8).map(|byte| vec![byte, byte.wrapping_add(7)]).collect();
         let clauses: Vec<_> =
             list.iter().zip(0..64).map(|(text, entry)| ((entry, 1), std::slice::from_ref(text))).collect();
-        let (literals, _) = Literals::new(&clauses);
+        let (literals, _) = Literals::new(&clauses, 1);
         for (entry, text) in list.iter().take(64).enumerate() {
             assert_ne!(found(&literals, text)[1] & 1 << entry, 0, "{text:?}");
         }
@@ -244,7 +254,7 @@ mod tests {
     fn long_values_are_read_alike() {
         let lists = [texts(&["she", "he"]), texts(&["hers"]), texts(&["xyz"])];
         let clauses: Vec<_> = lists.iter().zip(0..).map(|(list, entry)| ((entry, 0), list.as_slice())).collect();
-        let (literals, _) = Literals::new(&clauses);
+        let (literals, _) = Literals::new(&clauses, 1);
         let blanks = " ".repeat(LONG);
         for (end, expected) in [("", 0b000), ("she", 0b001), ("hers xyz", 0b111)] {
             assert_eq!(found(&literals, format!("{end}{blanks}{end}").as_bytes())[0], expected, "{end}");
@@ -260,7 +270,7 @@ mod tests {
     fn a_list_that_finds_no_room_is_left_out_alone() {
         let huge: Vec<Vec<u8>> = (0..20_000u32).map(|number| number.to_be_bytes().to_vec()).collect();
         let small = texts(&["small"]);
-        let (literals, taken) = Literals::new(&[((0, 0), &huge), ((1, 0), &small)]);
+        let (literals, taken) = Literals::new(&[((0, 0), &huge), ((1, 0), &small)], 1);
         assert_eq!(taken, [false, true]);
         assert_eq!(found(&literals, b"a small one")[0], 2);
     }

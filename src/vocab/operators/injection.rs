@@ -30,7 +30,7 @@ struct Xss;
 ///
 /// Example: `SecRule ARGS "@detectSQLi"`.
 pub(super) fn build_sqli(_: &[u8], context: &mut dyn BuildContext) -> Result<Box<dyn Matcher>, BuildError> {
-    context.take_necessary(Necessary::byte_of(WORD.complement()));
+    context.take_necessary(Necessary::byte_of(WORD.complement()).best());
     Ok(Box::new(Sqli))
 }
 
@@ -40,7 +40,7 @@ pub(super) fn build_sqli(_: &[u8], context: &mut dyn BuildContext) -> Result<Box
 ///
 /// Example: `SecRule ARGS "@detectXSS"`.
 pub(super) fn build_xss(_: &[u8], context: &mut dyn BuildContext) -> Result<Box<dyn Matcher>, BuildError> {
-    context.take_necessary(Necessary::byte_of(ByteSet::of(b"<=")));
+    context.take_necessary(Necessary::byte_of(ByteSet::of(b"<=")).best());
     Ok(Box::new(Xss))
 }
 

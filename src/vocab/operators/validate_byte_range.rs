@@ -25,7 +25,7 @@ pub(super) fn build(argument: &[u8], context: &mut dyn BuildContext) -> Result<B
             offset += item.len() + 1;
         }
     }
-    context.take_necessary(Necessary::byte_of(allowed.complement()));
+    context.take_necessary(Necessary::byte_of(allowed.complement()).best());
     Ok(Box::new(ByteRange { allowed }))
 }
 

@@ -8,7 +8,7 @@ use crate::vocab::byte_set::ByteSet;
 use crate::vocab::necessary::{Clause, Necessary, frequency, rarest_bytes, weight};
 
 /// More texts than this are not multiplied out when parts follow each other.
-const MAX_PRODUCT: usize = 400;
+const MAX_PRODUCT: usize = 2_000;
 
 /// An alternation of more texts than this is no clause.
 const MAX_TEXTS: usize = 4_000;
@@ -16,8 +16,8 @@ const MAX_TEXTS: usize = 4_000;
 /// Longer texts are not put together: a window of them is enough.
 const MAX_TEXT_BYTES: usize = 24;
 
-/// Punctuation that ordinary values hold this seldom.
-const RARE: f32 = 0.003;
+/// Punctuation that ordinary values hold this seldom; where leaving it out does not help, this seldom.
+const RARE: [f32; 2] = [0.003, 0.01];
 
 /// A class of more bytes (cases folded) is no text.
 const MAX_CLASS: usize = 10;
@@ -46,21 +46,23 @@ fn whole(node: &Node) -> Necessary {
 /// that holds no such byte is only matched by what is left of the pattern without them. So: one of these bytes, or one of
 /// the texts of what is left.
 fn with_rare_bytes(mut necessary: Necessary, node: &Node) -> Necessary {
-    let rare = (b'!'..=b'~').filter(|byte| !byte.is_ascii_alphanumeric() && frequency(*byte) <= RARE);
-    let set = rare.fold(ByteSet::EMPTY, ByteSet::with);
-    let left = without(node, set);
-    if part(&left).is_never() {
-        // A smaller set says more.
-        if !necessary.sets.iter().any(|known| known.minus(set).is_empty()) {
-            necessary.sets.push(set);
+    for limit in RARE {
+        let rare = (b'!'..=b'~').filter(|byte| !byte.is_ascii_alphanumeric() && frequency(*byte) <= limit);
+        let set = rare.chain(*b"\n\r").fold(ByteSet::EMPTY, ByteSet::with);
+        let left = without(node, set);
+        if part(&left).is_never() {
+            // A smaller set says more.
+            if !necessary.sets.iter().any(|known| known.minus(set).is_empty()) {
+                necessary.sets.push(set);
+            }
+            return necessary.best();
         }
-        return necessary.best();
+        if let Some(Clause(mut texts)) = whole(&left).best().clauses.into_iter().next() {
+            texts.extend(set.iter().map(|byte| vec![byte]));
+            necessary.clauses.push(Clause(texts));
+            return necessary;
+        }
     }
-    let clause = whole(&left).best().clauses.into_iter().next();
-    necessary.clauses.extend(clause.map(|Clause(mut texts)| {
-        texts.extend(set.iter().map(|byte| vec![byte]));
-        Clause(texts)
-    }));
     necessary
 }
 

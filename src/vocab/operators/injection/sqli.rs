@@ -43,6 +43,9 @@ impl Fingerprint {
 
 /// The fingerprint of the injection in the value, if there is one.
 pub(super) fn detect(value: &[u8]) -> Option<Fingerprint> {
+    if Lexer::reads_one_word(value) {
+        return None;
+    }
     in_either_dialect(value, None)
         .or_else(|| in_either_dialect(value, has(value, b'\'')?))
         .or_else(|| read(value, has(value, b'"')?, Dialect::MySql).0)
