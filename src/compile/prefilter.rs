@@ -52,7 +52,7 @@ pub(super) fn build(
     let entries = covered.iter().map(|covered| Entry {
         rule: covered.index,
         place: place_in_phase(phases, covered),
-        needs: sets.needs(&covered.necessary.sets, covered.stages.lower),
+        needs: sets.needs_of(covered),
         guards: guards.of(covered.index),
         as_is: covered.stages.as_is,
         lower: covered.stages.lower,
@@ -199,6 +199,7 @@ impl Sets {
         let mut sets = Self(vec![ByteSet::of_range(b'A', b'Z')]);
         for transformation in covered.iter().flat_map(|covered| covered.stages.chains.iter().flatten()) {
             sets.add(chains::triggers(*transformation));
+            sets.add(chains::triggers_of_more_than_a_byte(*transformation));
         }
         let mut wanted: Vec<(ByteSet, usize)> = Vec::new();
         for covered in covered {
@@ -227,8 +228,9 @@ impl Sets {
         self.0.iter().position(|known| *known == set).map_or(0, |bit| 1 << bit)
     }
 
-    fn needs(&self, sets: &[ByteSet], lower: bool) -> Signature {
-        sets.iter().fold(0, |bits, set| bits | self.bit(folded(*set, lower)))
+    fn needs_of(&self, covered: &Covered<'_>) -> Signature {
+        let sets = &covered.necessary.sets;
+        sets.iter().fold(0, |bits, set| bits | self.bit(folded(*set, covered.stages.lower)))
     }
 }
 

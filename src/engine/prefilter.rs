@@ -238,13 +238,16 @@ impl<'a> Transaction<'a> {
         }
         let count = self.transform(sieve, root, value);
         for index in 0..count {
-            let Sieve { forms, buffers, candidates, .. } = &mut *sieve;
+            let Sieve { forms, buffers, candidates, found, .. } = &mut *sieve;
             let Some(form) = forms.get(index).filter(|form| form.any) else { continue };
             let length = form.text(value, buffers).len();
             candidates.clear();
             let long = self.rules.prefilter.of_length(length);
-            candidates.extend(form.entries.iter().zip(long).map(|(entries, long)| entries & long));
-            if candidates.iter().any(|word| *word != 0) && self.spend(length) {
+            let words = form.entries.iter().zip(long).zip(&*found);
+            let mut any = 0;
+            candidates
+                .extend(words.map(|((entries, long), found)| entries & long & !found).inspect(|word| any |= word));
+            if any != 0 && self.spend(length) {
                 self.look_at_form(sieve, index, value);
             }
         }
@@ -296,7 +299,6 @@ impl<'a> Transaction<'a> {
         let Some(form) = forms.get(index) else { return };
         let text = form.text(value, buffers);
         keep_fulfilled(prefilter, text, candidates, fulfilled);
-        candidates.iter_mut().zip(&*found).for_each(|(word, known)| *word &= !known);
         let has_upper = form.signature & UPPER != 0;
         lower.clear();
         for place in members(candidates.iter().copied()) {

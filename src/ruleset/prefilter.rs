@@ -120,8 +120,8 @@ pub(crate) struct Node {
     pub(crate) transformation: usize,
     /// Signature bits without which the transformation changes nothing; 0: it always may.
     pub(crate) triggers: Signature,
-    /// The bits that the nodes below look at.
-    pub(crate) below: Signature,
+    /// The bits that make a difference here and below.
+    pub(crate) looks_at: Signature,
     /// The entries that look at the value here.
     pub(crate) entries: Entries,
     /// The entries of this node and all below.

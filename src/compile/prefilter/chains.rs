@@ -111,6 +111,16 @@ pub(super) fn triggers(transformation: usize) -> ByteSet {
     if name(transformation) == CMD_LINE { all.minus(ByteSet::of_range(b'A', b'Z')) } else { all }
 }
 
+/// The bytes that make it act on a value of two bytes or more.
+pub(super) fn triggers_of_more_than_a_byte(transformation: usize) -> ByteSet {
+    match name(transformation) {
+        // A path of one segment stays as it is, unless that is a dot.
+        "normalizePath" => ByteSet::of(b"/"),
+        "normalizePathWin" => ByteSet::of(b"/\\"),
+        _ => triggers(transformation),
+    }
+}
+
 /// The least length of a value that the transformation can make `length` bytes of.
 pub(super) fn least_input(transformation: usize, length: usize) -> usize {
     match name(transformation) {
@@ -168,6 +178,17 @@ mod tests {
             for name in COMMUTES.iter().chain([&CMD_LINE]) {
                 let place = find(name).unwrap();
                 prop_assert_eq!(apply(&[lowercase, place], &value), apply(&[place, lowercase], &value), "{}", name);
+            }
+        }
+
+        #[test]
+        fn two_bytes_without_triggers_stay(value in value()) {
+            for place in 0..TRANSFORMATIONS.len() {
+                let triggers = triggers_of_more_than_a_byte(place);
+                let plain: Vec<u8> = value.iter().copied().filter(|byte| !triggers.contains(*byte)).collect();
+                if plain.len() > 1 && name(place) != CMD_LINE {
+                    prop_assert_eq!(apply(&[place], &plain), plain, "{}", name(place));
+                }
             }
         }
 

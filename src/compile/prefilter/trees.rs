@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::sources::{self, BODY, STREAMS, Stream};
 use super::{Covered, Sets, chains};
-use crate::ruleset::prefilter::{Node, NodeIndex, Source, insert};
+use crate::ruleset::prefilter::{Node, NodeIndex, Source, insert, members};
 use crate::ruleset::rule::Selector;
 
 /// The trees of all kinds of values, and the sources with their roots.
@@ -82,7 +82,7 @@ impl Forest<'_, '_> {
         self.nodes.push(Node {
             transformation,
             triggers: self.sets.bit(chains::triggers(transformation)),
-            below: 0,
+            looks_at: 0,
             entries: none(),
             subtree: none(),
             least: usize::MAX,
@@ -110,15 +110,20 @@ impl Forest<'_, '_> {
     fn sum_up(&mut self, index: NodeIndex) {
         let Some(mut node) = self.nodes.get(index.0 as usize).cloned() else { return };
         node.subtree.clone_from(&node.entries);
+        let own = members(node.entries.iter().copied()).filter_map(|place| self.covered.get(place));
+        node.looks_at = own.fold(0, |bits, covered| bits | self.sets.needs_of(covered));
         for child in &node.children {
             self.sum_up(*child);
             let Some(child) = self.nodes.get(child.0 as usize) else { continue };
-            node.below |= child.triggers | child.below;
+            node.looks_at |= child.triggers | child.looks_at;
             node.subtree.iter_mut().zip(&child.subtree).for_each(|(word, more)| *word |= more);
             node.least = node.least.min(child.least);
         }
         if node.transformation != usize::MAX {
             node.least = chains::least_input(node.transformation, node.least);
+            if node.least > 1 {
+                node.triggers = self.sets.bit(chains::triggers_of_more_than_a_byte(node.transformation));
+            }
         }
         if let Some(place) = self.nodes.get_mut(index.0 as usize) {
             *place = node;

@@ -73,6 +73,7 @@ impl Plans {
     pub(super) fn plan(&mut self, prefilter: &Prefilter, node: NodeIndex, signature: Signature) -> &Plan {
         static NOTHING: Plan = Plan { key: None, entries: Vec::new(), any: false, acting: Vec::new() };
         let Some(Table { live, plans, .. }) = self.tables.last_mut() else { return &NOTHING };
+        let signature = signature & prefilter.node(node).map_or(0, |node| node.looks_at);
         let folded = (signature ^ (signature >> 64)) as u64 ^ u64::from(node.0) << 40;
         let place = folded.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - PLACES.ilog2());
         let Some(plan) = plans.get_mut(place as usize) else { return &NOTHING };

@@ -8,7 +8,16 @@ const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwx
 /// ModSecurity 2 does and CRS tests 934131-5 and -7 expect; version 3 returns nothing). Of an unfinished group of
 /// four the whole bytes count.
 pub(super) fn decode(input: &[u8], output: &mut Vec<u8>, _: &TransformationContext) -> bool {
-    decode_sextets(input.iter().map_while(|byte| sextet(*byte)), output);
+    let end = input.iter().position(|byte| sextet(*byte).is_none()).unwrap_or(input.len());
+    let valid = input.get(..end).unwrap_or_default();
+    output.reserve(valid.len());
+    let (groups, rest) = valid.as_chunks::<4>();
+    for group in groups {
+        let bits = group.iter().fold(0u32, |bits, byte| bits << 6 | u32::from(SEXTETS.of(*byte)));
+        let [_, bytes @ ..] = bits.to_be_bytes();
+        output.extend_from_slice(&bytes);
+    }
+    decode_sextets(rest.iter().filter_map(|byte| sextet(*byte)), output);
     output != input
 }
 
@@ -44,13 +53,28 @@ fn decode_sextets(sextets: impl Iterator<Item = u8>, output: &mut Vec<u8>) {
     }
 }
 
-const fn sextet(byte: u8) -> Option<u8> {
-    match byte {
-        b'A'..=b'Z' => Some(byte - b'A'),
-        b'a'..=b'z' => Some(byte - b'a' + 26),
-        b'0'..=b'9' => Some(byte - b'0' + 52),
-        b'+' => Some(62),
-        b'/' => Some(63),
-        _ => None,
+fn sextet(byte: u8) -> Option<u8> {
+    Some(SEXTETS.of(byte)).filter(|sextet| *sextet < 64)
+}
+
+/// The place of each byte in the alphabet, 64 for bytes outside.
+struct Sextets([u8; 256]);
+
+static SEXTETS: Sextets = Sextets::read();
+
+#[expect(clippy::indexing_slicing, reason = "a byte is below 256")]
+impl Sextets {
+    const fn read() -> Self {
+        let mut places = [64; 256];
+        let mut place = 0;
+        while place < 64 {
+            places[ALPHABET[place] as usize] = place as u8;
+            place += 1;
+        }
+        Self(places)
+    }
+
+    fn of(&self, byte: u8) -> u8 {
+        self.0[usize::from(byte)]
     }
 }
