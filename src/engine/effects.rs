@@ -38,6 +38,10 @@ impl Transaction<'_> {
         match change {
             Change::Unset => self.unset(name),
             Change::Set(value) => {
+                if let Some(text) = value.as_literal() {
+                    self.set(name, text);
+                    return;
+                }
                 let text = self.expand_argument(value, rule);
                 self.set(name, &text);
                 self.work.argument = text;

@@ -131,7 +131,13 @@ impl<'a> Transaction<'a> {
 
     fn match_count(&mut self, current: Current<'a>, target: &'a Target, found: &mut Found) {
         let mut members = 0;
-        self.for_each_member(current, target, &mut |_, _| members += 1);
+        if let Selector::Tx(slot) = &target.selector {
+            let is_set = self.state.tx.get(*slot).is_some();
+            let name = self.rules.tx_names.name(*slot);
+            members += u64::from(is_set && !self.is_excluded(current, target.variable, name));
+        } else {
+            self.for_each_member(current, target, &mut |_, _| members += 1);
+        }
         let text = Decimal::new(members);
         let member = Member { variable: target.variable, count: true, key: &target.written, value: text.as_bytes() };
         self.match_member(current, member, found);

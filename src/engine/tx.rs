@@ -14,6 +14,8 @@ pub(crate) struct Tx {
     places: Vec<(u64, usize)>,
     /// With a secret, so that names cannot be chosen to meet.
     hasher: RandomState,
+    /// No capture from this slot on is set.
+    captured: u16,
     /// Value buffers that wait to be used again.
     spare: Vec<Vec<u8>>,
 }
@@ -26,6 +28,7 @@ impl Tx {
         }
         self.slots.resize(len, None);
         self.places.clear();
+        self.captured = 0;
         for (name, value) in self.dynamic.drain(..) {
             self.spare.push(name);
             self.spare.push(value);
@@ -39,6 +42,9 @@ impl Tx {
 
     /// Sets a slot.
     pub(crate) fn set(&mut self, slot: TxSlot, value: &[u8]) {
+        if slot.is_capture() {
+            self.captured = self.captured.max(slot.0 + 1);
+        }
         if let Some(place) = self.slots.get_mut(slot.get()) {
             let text = place.get_or_insert_with(|| self.spare.pop().unwrap_or_default());
             text.clear();
@@ -122,9 +128,10 @@ impl Tx {
             self.set(TxSlot(slot), text);
             next = slot + 1;
         }
-        for slot in next..10 {
+        for slot in next..self.captured {
             self.unset(TxSlot(slot));
         }
+        self.captured = next;
     }
 }
 

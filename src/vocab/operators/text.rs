@@ -1,7 +1,5 @@
 //! `@beginsWith`, `@contains`, `@endsWith`, `@streq`, `@strmatch` and `@within`: bytes compared with bytes, case counts.
 
-use crate::vocab::necessary::frequency;
-
 /// Whether the value is the argument.
 ///
 /// Example: `SecRule REQUEST_METHOD "@streq POST"`.
@@ -38,26 +36,19 @@ pub(super) fn within(argument: &[u8], value: &[u8]) -> bool {
     holds(argument, value)
 }
 
-/// Lists up to this length are looked through byte by byte, and others up to this many bytes at the rarest byte.
-const SHORT: usize = 32;
-const LONG: usize = 4096;
+/// Texts up to this length are looked through at each place that a byte of the other turns up at.
+const SHORT: usize = 4096;
 
 /// Whether a text occurs in another.
 fn holds(text: &[u8], part: &[u8]) -> bool {
-    // A searcher costs more to build than a short text to look through. What is looked for at the rarest byte may be
-    // compared at every place: the bound on the length bounds that.
-    match rarest(part) {
+    // A byte from the middle tells more than the first, which in lists is a fence. The bound on the length bounds how often
+    // all may be compared in vain; and only a longer text is worth building a searcher for.
+    let middle = part.len() / 2;
+    match part.get(middle) {
         None => true,
-        Some(_) if text.len() < SHORT => text.windows(part.len()).any(|window| window == part),
-        Some((place, byte)) if text.len() < LONG => memchr::memchr_iter(byte, text)
-            .filter_map(|found| text.get(found.checked_sub(place)?..))
+        Some(byte) if text.len() <= SHORT => memchr::memchr_iter(*byte, text)
+            .filter_map(|found| text.get(found.checked_sub(middle)?..))
             .any(|rest| rest.starts_with(part)),
         Some(_) => memchr::memmem::find(text, part).is_some(),
     }
-}
-
-/// The place of the rarest of the first bytes, and that byte; `None` when there is none.
-fn rarest(part: &[u8]) -> Option<(usize, u8)> {
-    let rarer = |a: &(usize, u8), b: &(usize, u8)| frequency(a.1).total_cmp(&frequency(b.1));
-    part.iter().copied().enumerate().take(SHORT).min_by(rarer)
 }

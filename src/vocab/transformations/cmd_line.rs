@@ -9,27 +9,39 @@ pub(super) fn apply(input: &[u8], output: &mut Vec<u8>, _: &TransformationContex
         return false;
     }
     let mut after_blank = false;
-    for byte in input {
-        match byte {
-            b'"' | b'\'' | b'\\' | b'^' => {}
-            b' ' | b',' | b';' | b'\t' | b'\r' | b'\n' => {
-                if !after_blank {
-                    output.push(b' ');
-                }
-                after_blank = true;
+    let mut rest = input;
+    // Run by run: most bytes only change their case, which is done for all at the end.
+    while let Some(first) = rest.first() {
+        let len = rest.iter().position(|byte| is_taken_out(*byte)).unwrap_or(rest.len());
+        let (run, behind) = rest.split_at_checked(len).unwrap_or((rest, &[]));
+        if !run.is_empty() {
+            if after_blank && matches!(first, b'/' | b'(') {
+                output.pop();
             }
-            _ => {
-                if after_blank && matches!(byte, b'/' | b'(') {
-                    output.pop();
-                }
-                output.push(byte.to_ascii_lowercase());
-                after_blank = false;
-            }
+            output.extend_from_slice(run);
+            after_blank = false;
         }
+        let Some((byte, behind)) = behind.split_first() else { break };
+        if is_blank(*byte) {
+            if !after_blank {
+                output.push(b' ');
+            }
+            after_blank = true;
+        }
+        rest = behind;
     }
+    output.make_ascii_lowercase();
     output != input
 }
 
+const fn is_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | b',' | b';' | b'\t' | b'\r' | b'\n')
+}
+
+const fn is_taken_out(byte: u8) -> bool {
+    is_blank(byte) || matches!(byte, b'"' | b'\'' | b'\\' | b'^')
+}
+
 const fn is_of_interest(byte: u8) -> bool {
-    matches!(byte, b'"' | b'\'' | b'\\' | b'^' | b' ' | b',' | b';' | b'\t' | b'\r' | b'\n' | b'A'..=b'Z')
+    is_taken_out(byte) || byte.is_ascii_uppercase()
 }
