@@ -47,7 +47,7 @@ pub(crate) struct Work {
     pub(crate) late: LateMatchers,
     pub(crate) sieve: Sieve,
     /// The clauses that a screened value fulfils, as sent and as transformed.
-    pub(crate) screened: [[Vec<u64>; 2]; 2],
+    pub(crate) screened: [Vec<u64>; 2],
 }
 
 /// Matchers whose argument holds macros, prepared per expanded text.

@@ -119,12 +119,12 @@ struct Text<'t> {
     bytes: &'t [u8],
     signature: Signature,
     /// The clauses it fulfils, once they have been looked for.
-    fulfilled: &'t mut [Vec<u64>; 2],
+    fulfilled: &'t mut Vec<u64>,
     scanned: bool,
 }
 
 impl<'t> Text<'t> {
-    fn new(rules: &RuleSet, bytes: &'t [u8], fulfilled: &'t mut [Vec<u64>; 2]) -> Self {
+    fn new(rules: &RuleSet, bytes: &'t [u8], fulfilled: &'t mut Vec<u64>) -> Self {
         Self { bytes, signature: rules.prefilter.signatures.of(bytes), fulfilled, scanned: false }
     }
 
@@ -134,13 +134,12 @@ impl<'t> Text<'t> {
         }
         if !self.scanned {
             self.scanned = true;
-            for words in self.fulfilled.iter_mut() {
-                words.clear();
-                words.resize(prefilter.words, 0);
-            }
+            self.fulfilled.clear();
+            self.fulfilled.resize(prefilter.literals.words(), 0);
             prefilter.literals.scan(self.bytes, self.fulfilled);
         }
-        let mut clauses = reader.clauses.iter().zip(&*self.fulfilled);
+        let (first, second) = self.fulfilled.split_at(self.fulfilled.len() / 2);
+        let mut clauses = reader.clauses.iter().zip([first, second]);
         clauses.all(|(asked, fulfilled)| !asked || contains(fulfilled, reader.entry))
     }
 }
@@ -150,12 +149,13 @@ impl Form {
     fn changes(&self, rules: &RuleSet, value: &Text<'_>, from: &mut Vec<u8>, to: &mut Vec<u8>) -> bool {
         let (mut signature, mut changed) = (value.signature, false);
         for step in &self.steps {
-            if step.triggers != 0 && signature & step.triggers == 0 {
+            let text = if changed { from.as_slice() } else { value.bytes };
+            // The triggers may be those of longer values.
+            if step.triggers != 0 && signature & step.triggers == 0 && text.len() > 1 {
                 continue;
             }
             let Some(transformation) = TRANSFORMATIONS.get(step.transformation) else { continue };
             to.clear();
-            let text = if changed { from.as_slice() } else { value.bytes };
             if (transformation.apply)(text, to, &rules.transformation_context) {
                 std::mem::swap(from, to);
                 signature = rules.prefilter.signatures.of(from);
