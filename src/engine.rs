@@ -8,6 +8,7 @@ mod expand;
 mod input;
 mod matching;
 mod prefilter;
+mod prelude;
 mod scratch;
 mod screen;
 mod state;

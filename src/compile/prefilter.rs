@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use self::chains::Stages;
 use self::guards::Guards;
 use self::sources::coverable;
+use super::footprint;
 use crate::model::Phase;
 use crate::ruleset::index::{RuleBits, RuleIndex, TransformationTree};
 use crate::ruleset::prefilter::literals::Literals;
@@ -57,13 +58,18 @@ pub(super) fn build(
         as_is: covered.stages.as_is,
         lower: covered.stages.lower,
     });
-    let mut asked = Vec::new();
+    let reads_matches_before = rules.iter().any(footprint::reads_match_before);
+    let mut parts = [false, true].map(|late| parts(phases, &covered, late));
+    for (parts, list) in parts.iter_mut().zip(phases) {
+        parts.questions = questions::find(rules, list, reads_matches_before);
+    }
     let (nodes, sources) = trees::build(&covered, &sets, words);
     Prefilter {
         entries: entries.collect(),
         starts: starts(&covered, &guards),
-        phases: [false, true].map(|late| parts(rules, phases, &covered, late, &mut asked)),
-        asked,
+        asked: questions::slots(&parts),
+        phases: parts,
+        reads_matches_before,
         words,
         sources,
         nodes,
@@ -135,18 +141,12 @@ fn starts(covered: &[Covered<'_>], guards: &Guards) -> RuleBits {
     starts
 }
 
-fn parts(
-    rules: &[Rule],
-    phases: &[Vec<RuleIndex>; 5],
-    covered: &[Covered<'_>],
-    late: bool,
-    asked: &mut Vec<bool>,
-) -> PhaseParts {
+fn parts(phases: &[Vec<RuleIndex>; 5], covered: &[Covered<'_>], late: bool) -> PhaseParts {
     let list = phases.get(usize::from(late)).map_or(&[][..], Vec::as_slice);
     let mut parts = PhaseParts {
         uncovered: vec![0; list.len().div_ceil(64)],
         entries: vec![0; covered.len().div_ceil(64)].into(),
-        questions: questions::find(rules, list, asked),
+        questions: Vec::new(),
     };
     (0..list.len()).for_each(|place| insert(&mut parts.uncovered, place));
     for (entry, covered) in covered.iter().enumerate().filter(|(_, covered)| covered.early != late) {

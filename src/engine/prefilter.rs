@@ -104,6 +104,9 @@ impl<'a> Transaction<'a> {
             return list.get(*place - 1).copied();
         }
         if self.work.sieve.chosen != Some(phase) {
+            while phase == Phase::RequestHeaders && self.work.prelude.covers(*place) {
+                *place += 1;
+            }
             let next = *list.get(*place)?;
             if !self.rules.prefilter.starts.contains(next) {
                 *place += 1;
@@ -147,6 +150,10 @@ impl<'a> Transaction<'a> {
         let prefilter = &self.rules.prefilter;
         let Some(parts) = prefilter.phases.get(phase.index()) else { return };
         self.work.sieve.choose(prefilter, parts);
+        if phase == Phase::RequestHeaders {
+            let done = self.work.prelude.done();
+            self.work.sieve.todo.iter_mut().zip(done).for_each(|(word, done)| *word &= !done);
+        }
         for question in &parts.questions {
             let link = self.rules.rule(question.rule).and_then(|rule| rule.links.first());
             let done = match link.and_then(|link| self.tx_answer(link)) {

@@ -5,6 +5,7 @@ use rustc_hash::FxHashMap;
 use super::fields::Fields;
 use super::input::Input;
 use super::prefilter::{Memo, Sieve};
+use super::prelude::Prelude;
 use super::state::State;
 use crate::vocab::operators::{BuildContext, BuildMatcher, Captures, Matcher};
 
@@ -46,6 +47,7 @@ pub(crate) struct Work {
     pub(crate) captures: Captures,
     pub(crate) late: LateMatchers,
     pub(crate) sieve: Sieve,
+    pub(crate) prelude: Prelude,
     /// The clauses that a screened value fulfils, as sent and as transformed.
     pub(crate) screened: [Vec<u64>; 2],
 }

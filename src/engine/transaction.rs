@@ -162,6 +162,9 @@ impl<'a> Transaction<'a> {
         let rules = self.rules;
         let list = rules.phases.get(phase.index()).map_or(&[][..], Vec::as_slice);
         let mut place = 0;
+        if self.path == Path::Prefiltered && phase == Phase::RequestHeaders {
+            self.take_prelude();
+        }
         while let Some(index) = self.next_rule(list, phase, &mut place) {
             let Some(rule) = rules.rule(index).filter(|_| !self.state.removed.contains(index)) else { continue };
             if self.path == Path::Prefiltered && self.asks_in_vain(rule) {

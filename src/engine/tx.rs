@@ -35,6 +35,20 @@ impl Tx {
         }
     }
 
+    /// Takes over the slots of another; what is set otherwise is unset.
+    pub(crate) fn copy(&mut self, other: &Self) {
+        self.reset(other.slots.len());
+        for (place, value) in self.slots.iter_mut().zip(&other.slots) {
+            if let Some(value) = value {
+                let mut text = self.spare.pop().unwrap_or_default();
+                text.clear();
+                text.extend_from_slice(value);
+                *place = Some(text);
+            }
+        }
+        self.captured = other.captured;
+    }
+
     /// The value in a slot, `None` when it is unset.
     pub(crate) fn get(&self, slot: TxSlot) -> Option<&[u8]> {
         self.slots.get(slot.get())?.as_deref()

@@ -42,6 +42,8 @@ pub(crate) struct Prefilter {
     pub(crate) guards: Vec<RuleIndex>,
     /// For the slot of each TX variable whether a [`Question`] is about it.
     pub(crate) asked: Vec<bool>,
+    /// Some rule can read what a match of an earlier rule left in the `MATCHED_*` variables.
+    pub(crate) reads_matches_before: bool,
     /// Tells prefilters apart whose plans are kept in a scratch.
     pub(crate) identity: u64,
 }
@@ -78,6 +80,8 @@ pub(crate) struct PhaseParts {
 pub(crate) struct Question {
     /// A rule that asks it with its first link.
     pub(crate) rule: RuleIndex,
+    /// The variable.
+    pub(crate) slot: TxSlot,
     /// A bit for the place of each rule that does not match when the answer is no.
     pub(crate) in_vain: Vec<u64>,
     /// A bit for the place of each rule that need not be looked at when the answer is yes: rules that only skip others,

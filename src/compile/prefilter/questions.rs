@@ -2,9 +2,8 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::compile::footprint;
 use crate::ruleset::index::{RuleIndex, TransformationNode, TxSlot};
-use crate::ruleset::prefilter::{Question, insert};
+use crate::ruleset::prefilter::{PhaseParts, Question, insert};
 use crate::ruleset::rule::{Disruptive, Link, Operator, Rule, Selector};
 
 /// What makes two questions the same: the comparison, its argument, the variable, whether its number is meant, whether
@@ -24,9 +23,9 @@ pub(super) fn asked(link: &Link) -> Option<Asked<'_>> {
     }
 }
 
-/// The questions that the rules of a phase start with. Marks the slots that they are about.
-pub(super) fn find(rules: &[Rule], list: &[RuleIndex], slots: &mut Vec<bool>) -> Vec<Question> {
-    let silent_jumps_count = !rules.iter().any(footprint::reads_match_before);
+/// The questions that the rules of a phase start with. Where a rule may read what an earlier match left behind, no rule
+/// only skips others.
+pub(super) fn find(rules: &[Rule], list: &[RuleIndex], reads_matches_before: bool) -> Vec<Question> {
     let words = list.len().div_ceil(64);
     let mut questions: Vec<Question> = Vec::new();
     let mut places: FxHashMap<Asked<'_>, usize> = FxHashMap::default();
@@ -38,19 +37,13 @@ pub(super) fn find(rules: &[Rule], list: &[RuleIndex], slots: &mut Vec<bool>) ->
         if asked.2.is_capture() {
             continue;
         }
-        if slots.len() <= asked.2.get() {
-            slots.resize(asked.2.get() + 1, false);
-        }
-        if let Some(slot) = slots.get_mut(asked.2.get()) {
-            *slot = true;
-        }
         let number = *places.entry(asked).or_insert_with(|| {
-            questions.push(Question { rule: *index, in_vain: vec![0; words], skipped: vec![0; words] });
+            questions.push(Question { rule: *index, slot: asked.2, in_vain: vec![0; words], skipped: vec![0; words] });
             questions.len() - 1
         });
         let Some(question) = questions.get_mut(number) else { continue };
         insert(&mut question.in_vain, place);
-        if let Some(jump) = rule.jump.filter(|_| silent_jumps_count && only_jumps(rule)) {
+        if let Some(jump) = rule.jump.filter(|_| !reads_matches_before && only_jumps(rule)) {
             let lands_inside =
                 |from: usize| of_phase(from).and_then(|rule| rule.jump).is_some_and(|to| place < to && to < jump);
             if !(0..place).any(lands_inside) {
@@ -59,6 +52,19 @@ pub(super) fn find(rules: &[Rule], list: &[RuleIndex], slots: &mut Vec<bool>) ->
         }
     }
     questions
+}
+
+/// For the slot of each TX variable whether a question is about it.
+pub(super) fn slots(phases: &[PhaseParts]) -> Vec<bool> {
+    let mut slots = Vec::new();
+    for question in phases.iter().flat_map(|parts| &parts.questions) {
+        let place = question.slot.get();
+        slots.resize(slots.len().max(place + 1), false);
+        if let Some(slot) = slots.get_mut(place) {
+            *slot = true;
+        }
+    }
+    slots
 }
 
 /// Whether all that a match does is to skip other rules.
