@@ -52,6 +52,7 @@ impl<'a> Transaction<'a> {
     /// Puts the TX variables where the prelude leaves them. To be called before any rule has run.
     pub(crate) fn take_prelude(&mut self) {
         if self.work.prelude.about != self.rules.prefilter.identity {
+            self.state.tx.reset(self.rules.tx_names.len());
             self.make_prelude();
         }
         self.state.tx.copy(&self.work.prelude.tx);
@@ -68,7 +69,7 @@ impl<'a> Transaction<'a> {
         let mut place = 0;
         while let Some(index) = list.get(place).filter(|_| !rules.prefilter.reads_matches_before) {
             let Some(rule) = rules.rule(*index) else { break };
-            let part = part_of(rule);
+            let part = if self.asks_in_vain(rule) { Part::Silent } else { part_of(rule) };
             if part == Part::Other {
                 break;
             }

@@ -50,10 +50,9 @@ pub(crate) struct EffectPlace {
 }
 
 impl State {
-    /// The state before phase 1.
+    /// The state before phase 1, but for the TX variables.
     pub(crate) fn reset(&mut self, rules: &RuleSet, request: &Request<'_>) {
         let settings = &rules.settings;
-        self.tx.reset(rules.tx_names.len());
         self.matched_var.clear();
         self.matched_var_name.clear();
         self.matched.clear();

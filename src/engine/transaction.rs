@@ -59,6 +59,10 @@ pub(crate) fn evaluate(
 ) -> Outcome {
     let Scratch { input, state, work } = scratch;
     state.reset(rules, request);
+    // Else the prelude's take their place.
+    if path == Path::Plain || state.engine == EngineMode::Off {
+        state.tx.reset(rules.tx_names.len());
+    }
     work.sieve.reset(&rules.prefilter);
     input.read_request(request, &rules.settings);
     let mut result = Result { check_at: BETWEEN_CHECKS.min(inputs.work_limit), ..Result::default() };

@@ -29,6 +29,10 @@ impl Tx {
         self.slots.resize(len, None);
         self.places.clear();
         self.captured = 0;
+        self.forget_dynamic();
+    }
+
+    fn forget_dynamic(&mut self) {
         for (name, value) in self.dynamic.drain(..) {
             self.spare.push(name);
             self.spare.push(value);
@@ -37,13 +41,16 @@ impl Tx {
 
     /// Takes over the slots of another; what is set otherwise is unset.
     pub(crate) fn copy(&mut self, other: &Self) {
-        self.reset(other.slots.len());
+        self.forget_dynamic();
+        self.slots.resize(other.slots.len(), None);
         for (place, value) in self.slots.iter_mut().zip(&other.slots) {
-            if let Some(value) = value {
-                let mut text = self.spare.pop().unwrap_or_default();
-                text.clear();
-                text.extend_from_slice(value);
-                *place = Some(text);
+            match value {
+                Some(value) => {
+                    let text = place.get_or_insert_with(|| self.spare.pop().unwrap_or_default());
+                    text.clear();
+                    text.extend_from_slice(value);
+                }
+                None => self.spare.extend(place.take()),
             }
         }
         self.captured = other.captured;
