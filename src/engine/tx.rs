@@ -27,12 +27,12 @@ impl Tx {
             self.spare.extend(slot.take());
         }
         self.slots.resize(len, None);
-        self.places.clear();
         self.captured = 0;
         self.forget_dynamic();
     }
 
     fn forget_dynamic(&mut self) {
+        self.places.clear();
         for (name, value) in self.dynamic.drain(..) {
             self.spare.push(name);
             self.spare.push(value);
