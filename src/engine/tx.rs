@@ -4,13 +4,17 @@ use std::hash::{BuildHasher as _, RandomState};
 
 use crate::ruleset::index::{TxNames, TxSlot};
 
+/// Up to so many names are looked through one by one.
+const FEW: usize = 32;
+
 /// The TX variables of a transaction. Clearing keeps the memory.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Tx {
     slots: Vec<Option<Vec<u8>>>,
     /// Names made of macros, lower case, in the order in which they were first set.
     dynamic: Vec<(Vec<u8>, Vec<u8>)>,
-    /// Where names stand in `dynamic`, in order of their hashes: a client may choose a thousand names.
+    /// Where names stand in `dynamic`, in order of their hashes, while there are more than a few: a client may choose a
+    /// thousand names.
     places: Vec<(u64, usize)>,
     /// With a secret, so that names cannot be chosen to meet.
     hasher: RandomState,
@@ -80,48 +84,61 @@ impl Tx {
         }
     }
 
-    /// Where a name stands in `dynamic`, or else its hash.
-    fn find(&self, lower_name: &[u8]) -> Result<usize, u64> {
+    /// Where a name stands in `dynamic`.
+    fn find(&self, lower_name: &[u8]) -> Option<usize> {
+        let is = |place: &usize| self.dynamic.get(*place).is_some_and(|(name, _)| name == lower_name);
+        if self.dynamic.len() <= FEW {
+            return (0..self.dynamic.len()).find(is);
+        }
         let hash = self.hasher.hash_one(lower_name);
         let first = self.places.partition_point(|(known, _)| *known < hash);
         let same = self.places.iter().skip(first).take_while(|(known, _)| *known == hash);
-        let is = |place: &usize| self.dynamic.get(*place).is_some_and(|(name, _)| name == lower_name);
-        same.map(|(_, place)| *place).find(is).ok_or(hash)
+        same.map(|(_, place)| *place).find(is)
+    }
+
+    /// Notes where the last name stands; the first time that there are more than a few, where all do.
+    fn note_place(&mut self) {
+        let last = self.dynamic.len().saturating_sub(1);
+        if last < FEW {
+            return;
+        }
+        let from = if last == FEW { 0 } else { last };
+        if from == 0 {
+            self.places.clear();
+        }
+        for (place, (name, _)) in self.dynamic.iter().enumerate().skip(from) {
+            let place = (self.hasher.hash_one(name), place);
+            self.places.insert(self.places.partition_point(|known| *known < place), place);
+        }
     }
 
     /// The value of a name that has no slot.
     pub(crate) fn get_dynamic(&self, lower_name: &[u8]) -> Option<&[u8]> {
-        let place = self.find(lower_name).ok()?;
+        let place = self.find(lower_name)?;
         self.dynamic.get(place).map(|(_, value)| value.as_slice())
     }
 
     /// Sets a name that has no slot.
     pub(crate) fn set_dynamic(&mut self, lower_name: &[u8], value: &[u8]) {
-        match self.find(lower_name) {
-            Ok(place) => {
-                if let Some((_, old)) = self.dynamic.get_mut(place) {
-                    old.clear();
-                    old.extend_from_slice(value);
-                }
-            }
-            Err(hash) => {
-                let mut copy = |text: &[u8]| {
-                    let mut buffer = self.spare.pop().unwrap_or_default();
-                    buffer.clear();
-                    buffer.extend_from_slice(text);
-                    buffer
-                };
-                let pair = (copy(lower_name), copy(value));
-                let place = (hash, self.dynamic.len());
-                self.places.insert(self.places.partition_point(|known| *known < place), place);
-                self.dynamic.push(pair);
-            }
+        if let Some((_, old)) = self.find(lower_name).and_then(|place| self.dynamic.get_mut(place)) {
+            old.clear();
+            old.extend_from_slice(value);
+            return;
         }
+        let mut copy = |text: &[u8]| {
+            let mut buffer = self.spare.pop().unwrap_or_default();
+            buffer.clear();
+            buffer.extend_from_slice(text);
+            buffer
+        };
+        let pair = (copy(lower_name), copy(value));
+        self.dynamic.push(pair);
+        self.note_place();
     }
 
     /// Unsets a name that has no slot.
     pub(crate) fn unset_dynamic(&mut self, lower_name: &[u8]) {
-        let Ok(gone) = self.find(lower_name) else { return };
+        let Some(gone) = self.find(lower_name) else { return };
         let (name, value) = self.dynamic.remove(gone);
         self.spare.extend([name, value]);
         self.places.retain(|(_, place)| *place != gone);
@@ -200,6 +217,13 @@ mod tests {
         let numbers: Vec<&[u8]> = tx.iter_dynamic().map(|(name, _)| name).collect();
         assert_eq!(numbers.len(), 333);
         assert_eq!(numbers[..3], [b"name1".as_slice(), b"name2", b"name4"]);
+        // Few again, and many again.
+        (0..480).for_each(|number| tx.unset_dynamic(&name(number)));
+        (600..660).for_each(|number| tx.set_dynamic(&name(number), &number.to_be_bytes()));
+        for number in (480..500u32).filter(|number| number % 3 != 0).chain(600..660) {
+            assert_eq!(tx.get_dynamic(&name(number)), Some(number.to_be_bytes().as_slice()), "{number}");
+        }
+        assert_eq!(tx.get_dynamic(&name(1)), None);
     }
 
     #[test]
