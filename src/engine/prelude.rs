@@ -69,7 +69,9 @@ impl<'a> Transaction<'a> {
         let mut place = 0;
         while let Some(index) = list.get(place).filter(|_| !rules.prefilter.reads_matches_before) {
             let Some(rule) = rules.rule(*index) else { break };
-            let part = if self.asks_in_vain(rule) { Part::Silent } else { part_of(rule) };
+            // Captures are not the prelude's: rules that it passes over may set them.
+            let of_captures = rule.links.first().is_some_and(reads_captures);
+            let part = if !of_captures && self.asks_in_vain(rule) { Part::Silent } else { part_of(rule) };
             if part == Part::Other {
                 break;
             }
@@ -125,6 +127,10 @@ fn knows_tx_alone(link: &Link) -> bool {
         && link.exclusions.is_empty()
         && link.targets.iter().all(|target| target.variable == Variable::Tx && named(&target.selector))
         && link.effects.iter().all(|effect| matches!(effect, Effect::SetVar(setvar) if sets_by_tx_alone(setvar)))
+}
+
+fn reads_captures(link: &Link) -> bool {
+    link.targets.iter().any(|target| matches!(target.selector, Selector::Tx(slot) if slot.is_capture()))
 }
 
 fn sets_by_tx_alone(setvar: &SetVar) -> bool {
