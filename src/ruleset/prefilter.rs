@@ -161,11 +161,25 @@ pub(crate) fn insert(entries: &mut [u64], place: usize) {
 
 /// The places in a set, in order.
 pub(crate) fn members(entries: impl Iterator<Item = u64>) -> impl Iterator<Item = usize> {
-    entries.enumerate().flat_map(|(word, mut bits)| {
-        std::iter::from_fn(move || {
-            let bit = (bits != 0).then(|| bits.trailing_zeros() as usize)?;
-            bits &= bits - 1;
-            Some(word * 64 + bit)
-        })
-    })
+    Members { entries: entries.enumerate(), word: 0, bits: 0 }
+}
+
+struct Members<I> {
+    entries: std::iter::Enumerate<I>,
+    word: usize,
+    bits: u64,
+}
+
+impl<I: Iterator<Item = u64>> Iterator for Members<I> {
+    type Item = usize;
+
+    #[inline]
+    fn next(&mut self) -> Option<usize> {
+        while self.bits == 0 {
+            (self.word, self.bits) = self.entries.next()?;
+        }
+        let bit = self.bits.trailing_zeros() as usize;
+        self.bits &= self.bits - 1;
+        Some(self.word * 64 + bit)
+    }
 }

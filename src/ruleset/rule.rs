@@ -140,24 +140,38 @@ impl Selector {
 #[derive(Clone, Debug)]
 pub struct KeyPattern {
     regex: Regex,
-    /// The pattern is `^` and this text: no search is needed.
-    prefix: Option<Box<[u8]>>,
+    /// The pattern is no more than a text: no engine is needed.
+    text: Option<KeyText>,
+}
+
+#[derive(Clone, Debug)]
+struct KeyText {
+    text: Box<[u8]>,
+    /// At the beginning only.
+    first: bool,
 }
 
 impl KeyPattern {
     /// A pattern from its text and the expression that was made of it.
     pub fn new(text: &[u8], regex: Regex) -> Self {
+        let (first, rest) = text.strip_prefix(b"^").map_or((false, text), |rest| (true, rest));
+        // What may be there or not at the end, such as `.*`, makes no difference.
+        let rest = rest.strip_suffix(b"*").and_then(|rest| rest.split_last()).map_or(rest, |(_, rest)| rest);
         let literal =
             |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'=' | b'/' | b':' | b'%');
-        let prefix = text.strip_prefix(b"^").filter(|rest| rest.iter().all(literal)).map(Box::from);
-        Self { regex, prefix }
+        let text = rest.iter().all(literal).then(|| KeyText { text: rest.into(), first });
+        Self { regex, text }
     }
 
     /// Whether the pattern is found in the key.
     pub fn is_match(&self, key: &[u8]) -> bool {
-        match &self.prefix {
-            Some(prefix) => key.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix)),
-            None => self.regex.is_match(key),
+        let Some(KeyText { text, first }) = &self.text else { return self.regex.is_match(key) };
+        let starts_at =
+            |place: usize| key.get(place..place + text.len()).is_some_and(|part| part.eq_ignore_ascii_case(text));
+        match key.len().checked_sub(text.len()) {
+            None => false,
+            Some(_) if *first => starts_at(0),
+            Some(last) => (0..=last).any(starts_at),
         }
     }
 }
@@ -284,4 +298,37 @@ pub enum PartsChange {
     Add(AuditParts),
     /// Removes; `A` and `Z` stay.
     Remove(AuditParts),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_found_as_the_expression_finds_them() {
+        let keys = ["", "a", "ab", "xaB", "AB_c", "ab__", "b", "header_name_1_host", "x_header_name_1"];
+        let patterns = [
+            "",
+            "^",
+            "^a",
+            "^ab_*",
+            "ab_*",
+            "b.*",
+            "^b",
+            "a|b",
+            "(ab)*",
+            "[ab]*",
+            "^header_name_1_",
+            "header_name_1_*",
+            "a.",
+            "\\w*",
+        ];
+        for pattern in patterns {
+            let regex = regex::bytes::RegexBuilder::new(pattern).case_insensitive(true).unicode(false).build().unwrap();
+            let found = KeyPattern::new(pattern.as_bytes(), regex.clone());
+            for key in keys {
+                assert_eq!(found.is_match(key.as_bytes()), regex.is_match(key.as_bytes()), "{pattern} {key}");
+            }
+        }
+    }
 }

@@ -19,8 +19,9 @@ const SHORTEST: usize = 4;
 /// Longer values are not kept, so that the memory is bounded: together with [`PLACES`], 2 MiB for a worker.
 const LONGEST: usize = 512;
 
-/// Headers whose values are kept: what browsers send with every request, and what tells nothing of who sends it.
-const HEADERS: [&str; 22] = [
+/// Headers whose values are kept: what browsers send with every request, and what tells no more of who sends it than the
+/// URI, which is kept as well.
+const HEADERS: [&str; 23] = [
     "accept",
     "accept-charset",
     "accept-encoding",
@@ -33,6 +34,7 @@ const HEADERS: [&str; 22] = [
     "origin",
     "pragma",
     "priority",
+    "referer",
     "sec-ch-ua",
     "sec-ch-ua-mobile",
     "sec-ch-ua-platform",
@@ -64,7 +66,9 @@ struct Kept {
 
 fn is_kept(variable: Variable, key: &[u8], value: &[u8]) -> bool {
     let harmless = match variable {
-        Variable::RequestHeaders => HEADERS.iter().any(|name| name.as_bytes().eq_ignore_ascii_case(key)),
+        Variable::RequestHeaders => {
+            HEADERS.iter().any(|name| name.len() == key.len() && name.as_bytes().eq_ignore_ascii_case(key))
+        }
         Variable::RequestCookies
         | Variable::ArgsPost
         | Variable::Files
@@ -144,6 +148,7 @@ mod tests {
         let value = b"0123456789abcdef";
         for (variable, key, expected) in [
             (Variable::RequestHeaders, "User-Agent", true),
+            (Variable::RequestHeaders, "Referer", true),
             (Variable::RequestHeaders, "Authorization", false),
             (Variable::RequestHeaders, "X-Anything", false),
             (Variable::RequestCookies, "session", false),
