@@ -152,7 +152,7 @@ def marks(whole):
         if ratios:
             word = "kept" if min(ratios) >= mark else "MISSED"
             lines.append(f"Mark behind Envoy, {WAFS[waf]}: at least {mark} of allow-all where requests pass; "
-                         f"lowest {min(ratios):.2f}: {word}.")
+                         f"lowest {min(ratios):.3f}: {word}.")
     return ["\n".join(lines)] if lines else []
 
 
