@@ -11,6 +11,7 @@ use super::transaction::Transaction;
 use super::{Path, values};
 use crate::model::Phase;
 use crate::ruleset::index::{RuleIndex, TransformationNode};
+use crate::ruleset::prefilter::literals::Literals;
 use crate::ruleset::prefilter::signature::{Signature, UPPER};
 use crate::ruleset::prefilter::{Entry, NodeIndex, PhaseParts, Prefilter, Source, insert, members};
 use crate::ruleset::rule::{Link, Operator, Rule, Selector, Target};
@@ -341,9 +342,8 @@ fn keep_fulfilled(prefilter: &Prefilter, text: &[u8], candidates: &mut [u64], fu
     if candidates.iter().zip(first).all(|(word, with)| word & with == 0) {
         return;
     }
-    zero(fulfilled, prefilter.literals.words());
     prefilter.literals.scan(text, fulfilled);
-    let (found_first, found_second) = fulfilled.split_at(fulfilled.len() / 2);
+    let [found_first, found_second] = Literals::clauses(fulfilled);
     let clauses = first.iter().zip(second).zip(found_first.iter().zip(found_second));
     for (word, ((first, second), (found_first, found_second))) in candidates.iter_mut().zip(clauses) {
         *word &= (found_first | !first) & (found_second | !second);

@@ -4,6 +4,7 @@ use super::scratch::{Scratch, Work};
 use crate::ruleset::RuleSet;
 use crate::ruleset::index::{RuleIndex, TransformationNode};
 use crate::ruleset::prefilter::Prefilter;
+use crate::ruleset::prefilter::literals::Literals;
 use crate::ruleset::prefilter::signature::{Signature, UPPER};
 use crate::ruleset::rule::{Link, Operator};
 use crate::vocab::transformations::{self, TRANSFORMATIONS};
@@ -134,12 +135,9 @@ impl<'t> Text<'t> {
         }
         if !self.scanned {
             self.scanned = true;
-            self.fulfilled.clear();
-            self.fulfilled.resize(prefilter.literals.words(), 0);
             prefilter.literals.scan(self.bytes, self.fulfilled);
         }
-        let (first, second) = self.fulfilled.split_at(self.fulfilled.len() / 2);
-        let mut clauses = reader.clauses.iter().zip([first, second]);
+        let mut clauses = reader.clauses.iter().zip(Literals::clauses(self.fulfilled));
         clauses.all(|(asked, fulfilled)| !asked || contains(fulfilled, reader.entry))
     }
 }

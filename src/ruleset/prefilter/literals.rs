@@ -39,7 +39,7 @@ pub(crate) struct Literals {
     starts: Vec<u32>,
     /// Words of the clauses' bits, and the bits to set there.
     reports: Vec<(u16, u64)>,
-    /// Words of the bits of first clauses; those of second clauses stand behind them.
+    /// Words of the bits of the first clauses, and of those of the second, which stand behind them.
     words: usize,
 }
 
@@ -72,47 +72,45 @@ impl Literals {
         (trie.automaton(classes, words), taken)
     }
 
-    /// Marks the clauses that the value fulfils, in as many words as [`Literals::words`] says: a bit for the first clause
-    /// of each entry, then one for the second of each.
-    pub(crate) fn scan(&self, value: &[u8], fulfilled: &mut [u64]) {
-        if value.len() > LONG {
-            return self.scan_long(value, fulfilled);
+    /// Marks the clauses that the value fulfils; [`Literals::clauses`] tells them apart.
+    pub(crate) fn scan(&self, value: &[u8], fulfilled: &mut Vec<u64>) {
+        fulfilled.clear();
+        fulfilled.resize(2 * self.words, 0);
+        if value.len() <= LONG {
+            return self.walk(value, |place| self.report(place, fulfilled));
         }
+        // Long values come to the same states over and over; what a state reports is marked once.
+        let mut reported = [0u64; MAX_STATES.div_ceil(64)];
+        self.walk(value, |place| {
+            let (word, bit) = (place / 64, 1 << (place % 64));
+            if reported[word] & bit == 0 {
+                reported[word] |= bit;
+                self.report(place, fulfilled);
+            }
+        });
+    }
+
+    /// What [`Literals::scan`] marked: a bit for the first clause of each entry, and one for the second of each.
+    pub(crate) fn clauses(fulfilled: &[u64]) -> [&[u64]; 2] {
+        let (first, second) = fulfilled.split_at(fulfilled.len() / 2);
+        [first, second]
+    }
+
+    /// Gives out the reporting states that the value comes to, counted from the first.
+    #[inline]
+    fn walk(&self, value: &[u8], mut report: impl FnMut(usize)) {
         let mut state = 0u16;
         for byte in value {
             // The remainder is the class itself, and lets the compiler leave the check out.
             let class = usize::from(self.classes[usize::from(*byte)]) % MAX_CLASSES;
             state = self.next[usize::from(state)][class];
             if state >= self.first_reporting {
-                self.report(state, fulfilled);
+                report(usize::from(state - self.first_reporting));
             }
         }
     }
 
-    /// Long values come to the same states over and over; what a state reports is marked once.
-    fn scan_long(&self, value: &[u8], fulfilled: &mut [u64]) {
-        let mut reported = [0u64; MAX_STATES.div_ceil(64)];
-        let mut state = 0u16;
-        for byte in value {
-            let class = usize::from(self.classes[usize::from(*byte)]) % MAX_CLASSES;
-            state = self.next[usize::from(state)][class];
-            if state >= self.first_reporting {
-                let place = usize::from(state - self.first_reporting);
-                if reported[place / 64] >> (place % 64) & 1 == 0 {
-                    reported[place / 64] |= 1 << (place % 64);
-                    self.report(state, fulfilled);
-                }
-            }
-        }
-    }
-
-    /// The words of all clauses' bits.
-    pub(crate) fn words(&self) -> usize {
-        2 * self.words
-    }
-
-    fn report(&self, state: u16, fulfilled: &mut [u64]) {
-        let place = usize::from(state - self.first_reporting);
+    fn report(&self, place: usize, fulfilled: &mut [u64]) {
         let (start, end) = (self.starts[place] as usize, self.starts[place + 1] as usize);
         for (word, bits) in &self.reports[start..end] {
             fulfilled[usize::from(*word)] |= bits;
@@ -217,9 +215,9 @@ mod tests {
     use super::*;
 
     fn found(literals: &Literals, value: &[u8]) -> [u64; 2] {
-        let mut fulfilled = [0, 0];
+        let mut fulfilled = Vec::new();
         literals.scan(value, &mut fulfilled);
-        fulfilled
+        Literals::clauses(&fulfilled).map(|words| words.first().copied().unwrap_or_default())
     }
 
     fn texts(list: &[&str]) -> Vec<Vec<u8>> {
