@@ -66,9 +66,7 @@ struct Kept {
 
 fn is_kept(variable: Variable, key: &[u8], value: &[u8]) -> bool {
     let harmless = match variable {
-        Variable::RequestHeaders => {
-            HEADERS.iter().any(|name| name.len() == key.len() && name.as_bytes().eq_ignore_ascii_case(key))
-        }
+        Variable::RequestHeaders => HEADERS.iter().any(|name| name.as_bytes().eq_ignore_ascii_case(key)),
         Variable::RequestCookies
         | Variable::ArgsPost
         | Variable::Files

@@ -39,22 +39,16 @@ pub(super) fn within(argument: &[u8], value: &[u8]) -> bool {
 /// Texts up to this length are looked through at each place that a byte of the other turns up at.
 const SHORT: usize = 4096;
 
-/// Bytes that are in most words, so that they turn up everywhere.
-const EVERYWHERE: &[u8] = b"-/ eaiorstn";
-
 /// Whether a text occurs in another.
 fn holds(text: &[u8], part: &[u8]) -> bool {
-    let Some(last) = part.last() else { return true };
-    if text.len() > SHORT {
-        return memchr::memmem::find(text, part).is_some();
-    }
-    // A searcher costs more to build than a short text to look through. A byte from behind the middle tells more than the
-    // first, which in lists is a fence. The bound on the length bounds how often all may be compared in vain.
+    // A searcher costs more to build than a short text to look through. A byte from the middle tells more than the first,
+    // which in lists is a fence. The bound on the length bounds how often all may be compared in vain.
     let middle = part.len() / 2;
-    let behind = part.get(middle..).unwrap_or_default();
-    let place = middle + behind.iter().take(4).position(|byte| !EVERYWHERE.contains(byte)).unwrap_or(0);
-    let Some(byte) = part.get(place) else { return false };
-    memchr::memchr_iter(*byte, text)
-        .filter_map(|found| found.checked_sub(place).and_then(|start| text.get(start..start + part.len())))
-        .any(|there| there.last() == Some(last) && there == part)
+    match part.get(middle) {
+        None => true,
+        Some(byte) if text.len() <= SHORT => memchr::memchr_iter(*byte, text)
+            .filter_map(|found| text.get(found.checked_sub(middle)?..))
+            .any(|rest| rest.starts_with(part)),
+        Some(_) => memchr::memmem::find(text, part).is_some(),
+    }
 }
