@@ -16,7 +16,7 @@ use crate::model::Phase;
 use crate::ruleset::index::{RuleBits, RuleIndex, TransformationTree};
 use crate::ruleset::prefilter::literals::Literals;
 use crate::ruleset::prefilter::signature::{Signature, Signatures};
-use crate::ruleset::prefilter::{Entries, Entry, PhaseParts, Prefilter, insert};
+use crate::ruleset::prefilter::{Entries, Entry, PhaseParts, Prefilter, Question, insert};
 use crate::ruleset::rule::{Link, Operator, Rule};
 use crate::vocab::byte_set::ByteSet;
 use crate::vocab::necessary::Necessary;
@@ -59,10 +59,8 @@ pub(super) fn build(
         lower: covered.stages.lower,
     });
     let reads_matches_before = rules.iter().any(footprint::reads_match_before);
-    let mut parts = [false, true].map(|late| parts(phases, &covered, late));
-    for (parts, list) in parts.iter_mut().zip(phases) {
-        parts.questions = questions::find(rules, list, reads_matches_before);
-    }
+    let find = |list: &[RuleIndex]| questions::find(rules, list, reads_matches_before);
+    let parts = [false, true].map(|late| parts(phases, &covered, late, find));
     let (nodes, sources) = trees::build(&covered, &sets, words);
     Prefilter {
         entries: entries.collect(),
@@ -141,12 +139,17 @@ fn starts(covered: &[Covered<'_>], guards: &Guards) -> RuleBits {
     starts
 }
 
-fn parts(phases: &[Vec<RuleIndex>; 5], covered: &[Covered<'_>], late: bool) -> PhaseParts {
+fn parts(
+    phases: &[Vec<RuleIndex>; 5],
+    covered: &[Covered<'_>],
+    late: bool,
+    questions: impl Fn(&[RuleIndex]) -> Vec<Question>,
+) -> PhaseParts {
     let list = phases.get(usize::from(late)).map_or(&[][..], Vec::as_slice);
     let mut parts = PhaseParts {
         uncovered: vec![0; list.len().div_ceil(64)],
         entries: vec![0; covered.len().div_ceil(64)].into(),
-        questions: Vec::new(),
+        questions: questions(list),
     };
     (0..list.len()).for_each(|place| insert(&mut parts.uncovered, place));
     for (entry, covered) in covered.iter().enumerate().filter(|(_, covered)| covered.early != late) {

@@ -61,13 +61,15 @@ impl<'a> Transaction<'a> {
     /// Runs the rules of the prelude. They have no effect but on TX; whatever else they touched is put back.
     fn make_prelude(&mut self) {
         let rules = self.rules;
-        let list = rules.phases.get(Phase::RequestHeaders.index()).map_or(&[][..], Vec::as_slice);
+        // Where a rule may read what an earlier match left behind, none may be passed over.
+        let list = rules.phases.get(Phase::RequestHeaders.index()).filter(|_| !rules.prefilter.reads_matches_before);
+        let list = list.map_or(&[][..], Vec::as_slice);
         let result = std::mem::take(&mut self.result);
         self.result.check_at = u64::MAX;
         let severity = self.state.highest_severity;
         let mut done = vec![0; list.len().div_ceil(64)];
         let mut place = 0;
-        while let Some(index) = list.get(place).filter(|_| !rules.prefilter.reads_matches_before) {
+        while let Some(index) = list.get(place) {
             let Some(rule) = rules.rule(*index) else { break };
             // Captures are not the prelude's: rules that it passes over may set them.
             let of_captures = rule.links.first().is_some_and(reads_captures);
@@ -98,9 +100,8 @@ impl<'a> Transaction<'a> {
 
 fn part_of(rule: &Rule) -> Part {
     if rule.links.iter().all(knows_tx_alone) {
-        let silent = !rule.log && !rule.audit && rule.info.severity.is_none() && rule.disruptive == Disruptive::Pass;
         let changes_nothing = rule.links.iter().all(|link| link.effects.is_empty()) && rule.jump.is_none();
-        return match (silent, changes_nothing) {
+        return match (rule.is_silent(), changes_nothing) {
             (true, _) => Part::Silent,
             (false, true) => Part::Outspoken,
             (false, false) => Part::Other,
@@ -142,8 +143,7 @@ fn sets_by_tx_alone(setvar: &SetVar) -> bool {
 }
 
 fn has_tx_alone(template: &Template) -> bool {
-    let named = |slot: Option<crate::ruleset::index::TxSlot>| slot.is_some_and(|slot| !slot.is_capture());
-    template.macros().all(|found| found.variable == Variable::Tx && named(found.slot))
+    template.macros().all(|found| found.variable == Variable::Tx && found.slot.is_some_and(|slot| !slot.is_capture()))
 }
 
 fn has_no_tx(template: &Template) -> bool {

@@ -49,11 +49,7 @@ impl Tx {
         self.slots.resize(other.slots.len(), None);
         for (place, value) in self.slots.iter_mut().zip(&other.slots) {
             match value {
-                Some(value) => {
-                    let text = place.get_or_insert_with(|| self.spare.pop().unwrap_or_default());
-                    text.clear();
-                    text.extend_from_slice(value);
-                }
+                Some(value) => fill(place, &mut self.spare, value),
                 None => self.spare.extend(place.take()),
             }
         }
@@ -71,9 +67,7 @@ impl Tx {
             self.captured = self.captured.max(slot.0 + 1);
         }
         if let Some(place) = self.slots.get_mut(slot.get()) {
-            let text = place.get_or_insert_with(|| self.spare.pop().unwrap_or_default());
-            text.clear();
-            text.extend_from_slice(value);
+            fill(place, &mut self.spare, value);
         }
     }
 
@@ -102,9 +96,10 @@ impl Tx {
         if last < FEW {
             return;
         }
-        let from = if last == FEW { 0 } else { last };
-        if from == 0 {
+        let mut from = last;
+        if last == FEW {
             self.places.clear();
+            from = 0;
         }
         for (place, (name, _)) in self.dynamic.iter().enumerate().skip(from) {
             let place = (self.hasher.hash_one(name), place);
@@ -171,6 +166,13 @@ impl Tx {
         }
         self.captured = next;
     }
+}
+
+/// Puts a value into a slot, in memory that is there or was used before.
+fn fill(place: &mut Option<Vec<u8>>, spare: &mut Vec<Vec<u8>>, value: &[u8]) {
+    let text = place.get_or_insert_with(|| spare.pop().unwrap_or_default());
+    text.clear();
+    text.extend_from_slice(value);
 }
 
 /// The integer that a text starts with: blanks, a sign, digits; 0 without digits, clamped to 64 bits.

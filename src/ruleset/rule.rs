@@ -38,6 +38,13 @@ pub struct Rule {
     pub tags: Option<Box<[Template]>>,
 }
 
+impl Rule {
+    /// Whether a match stands nowhere and decides nothing: what is left are its effects and where evaluation goes on.
+    pub(crate) fn is_silent(&self) -> bool {
+        !self.log && !self.audit && self.info.severity.is_none() && self.disruptive == Disruptive::Pass
+    }
+}
+
 /// The disruptive action, `block` already replaced by the default action's.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Disruptive {

@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use crate::ruleset::index::{RuleIndex, TransformationNode, TxSlot};
 use crate::ruleset::prefilter::{PhaseParts, Question, insert};
-use crate::ruleset::rule::{Disruptive, Link, Operator, Rule, Selector};
+use crate::ruleset::rule::{Link, Operator, Rule, Selector};
 
 /// What makes two questions the same: the comparison, its argument, the variable, whether its number is meant, whether
 /// the answer is negated.
@@ -70,6 +70,5 @@ pub(super) fn slots(phases: &[PhaseParts]) -> Vec<bool> {
 /// Whether all that a match does is to skip other rules.
 fn only_jumps(rule: &Rule) -> bool {
     let [link] = &*rule.links else { return false };
-    let silent = !rule.log && !rule.audit && rule.info.severity.is_none();
-    silent && link.effects.is_empty() && rule.disruptive == Disruptive::Pass
+    rule.is_silent() && link.effects.is_empty()
 }
