@@ -14,10 +14,11 @@ RESULTS = Path(__file__).resolve().parent / "results"
 # One colour for what is measured, in all charts; they differ in lightness, too.
 COLOURS = {
     "none": "#b9bec5", "allow-all": "#7f8894", "portcullis-off": "#7fb3dd", "portcullis": "#1d6fb8", "portcullis-cache": "#0b3d6e",
+    "portcullis-quiet": "#2f8f83", "portcullis-cache-quiet": "#14524b",
     "modsecurity": "#d98032", "proxy": "#b9bec5", "waf": "#1d6fb8",
 }
 COLUMNS = 2
-PANEL, LABEL, VALUE, BAR, ROW, GAP = 560, 185, 90, 13, 18, 26
+PANEL, LABEL, VALUE, BAR, ROW, GAP = 640, 270, 90, 13, 18, 26
 TEXT = 'font-family="system-ui, sans-serif" fill="#1f2328"'
 
 

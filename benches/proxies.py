@@ -1,7 +1,7 @@
 """Whole systems on loopback, side by side: Envoy, Traefik and nginx without a WAF, with an authorizer that allows
 everything and with Portcullis; nginx and Apache with ModSecurity. `make bench-proxies`; method in README.md.
 
-    python3 benches/proxies.py                        everything, three rounds
+    python3 benches/proxies.py                        everything, five rounds
     python3 benches/proxies.py --proxies envoy,nginx  these proxies
     python3 benches/proxies.py --rounds 0             only start everything and look at each answer
 
@@ -78,7 +78,7 @@ def one_round(systems, number, upstream, folder, deadline):
 def main():
     parser = argparse.ArgumentParser(description="whole systems on loopback, side by side")
     parser.add_argument("--proxies", type=lambda text: text.split(","), default=list(PROXIES))
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
     end_on_signals()
     peers.install(options.proxies)

@@ -113,6 +113,8 @@ pub struct Policy {
     pub deny_status: Option<u16>,
     /// What a client is told.
     pub expose: Expose,
+    /// Which answers tell Envoy what was found.
+    pub metadata: MetadataWhen,
     /// The verdict cache.
     pub cache: CachePolicy,
     /// The audit log.
@@ -201,6 +203,16 @@ pub enum Expose {
     Id,
     /// The rule ids too.
     Rules,
+}
+
+/// Which answers carry dynamic metadata. To take it over costs Envoy more than its headers do, so whoever reads only
+/// findings need not pay for the rest.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MetadataWhen {
+    /// All.
+    All,
+    /// Those that say more than that the request may pass and nothing was found.
+    Relevant,
 }
 
 /// The verdict cache of a policy.

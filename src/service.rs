@@ -29,7 +29,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use arc_swap::ArcSwap;
 
-use crate::config::{BodyPolicy, Config, DEFAULT_POLICY, Expose, Mode};
+use crate::config::{BodyPolicy, Config, DEFAULT_POLICY, Expose, MetadataWhen, Mode};
 use crate::engine::{self, Inputs, Scratch};
 use crate::model::{Outcome, Request};
 
@@ -178,6 +178,8 @@ pub struct Decision {
     pub outcome: Option<Arc<Outcome>>,
     /// What the client may be told.
     pub expose: Expose,
+    /// Whether Envoy is told even that nothing was found.
+    pub metadata: MetadataWhen,
 }
 
 /// The service: policies, caches, counters. Shared by all doors.
@@ -475,6 +477,7 @@ impl Active {
             evaluation,
             outcome,
             expose: self.policy.expose,
+            metadata: self.policy.metadata,
         }
     }
 }
@@ -491,6 +494,7 @@ impl Decision {
             evaluation: Duration::ZERO,
             outcome: None,
             expose: Expose::None,
+            metadata: MetadataWhen::All,
         }
     }
 }

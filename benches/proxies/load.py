@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass, replace
 
 from .processes import Failure, cpu_by_thread, get, machine_busy, spent
-from .systems import ALLOW_ALL, CACHE_OFF, CACHE_ON, HOST, PAGE
+from .systems import ALLOW_ALL, CACHE_OFF, CACHE_ON, HOST, PAGE, QUIET_OFF, QUIET_ON
 
 HEADERS = {
     "Host": HOST,
@@ -181,10 +181,11 @@ def check_counters(system, scenario, figures, before, after):
     hits, evaluated = grown("portcullis_cache_hits_total"), grown("portcullis_evaluation_seconds_count")
     slack = scenario.connections + 1
     wrong = right != asked or asked < figures["completed"]
-    if system.waf == CACHE_ON and not scenario.attack:
+    uncached = system.waf in (CACHE_OFF, QUIET_OFF)
+    if system.waf in (CACHE_ON, QUIET_ON) and not scenario.attack:
         wrong |= hits + slack < asked
-    elif system.waf in (CACHE_OFF, CACHE_ON):
-        wrong |= evaluated + hits + slack < asked or (system.waf == CACHE_OFF and hits > 0)
+    elif uncached or system.waf in (CACHE_ON, QUIET_ON):
+        wrong |= evaluated + hits + slack < asked or (uncached and hits > 0)
     else:
         wrong |= evaluated > 0
     if wrong:

@@ -16,12 +16,15 @@ PAGE = b"<!doctype html><title>A page</title>\n" + b"<p>Nothing but text, as on 
 
 NONE, ALLOW_ALL, MODE_OFF = "none", "allow-all", "portcullis-off"
 CACHE_OFF, CACHE_ON, MODSECURITY = "portcullis", "portcullis-cache", "modsecurity"
+QUIET_OFF, QUIET_ON = "portcullis-quiet", "portcullis-cache-quiet"
 WAFS = {
     NONE: "no WAF",
     ALLOW_ALL: "allow-all",
     MODE_OFF: "Portcullis, mode off",
     CACHE_OFF: "Portcullis, cache off",
     CACHE_ON: "Portcullis, cache on",
+    QUIET_OFF: "Portcullis, cache off, metadata: relevant",
+    QUIET_ON: "Portcullis, cache on, metadata: relevant",
     MODSECURITY: "ModSecurity",
 }
 PROXIES = {"envoy": "Envoy", "traefik": "Traefik", "nginx": "nginx", "apache": "Apache"}
@@ -109,6 +112,17 @@ class Builder:
             MODE_OFF: Sidecar("mode-off", self.folder, {"mode: block ": "mode: off "}),
             CACHE_OFF: Sidecar("cache-off", self.folder, {"enabled: true": "enabled: false"}),
             CACHE_ON: Sidecar("cache-on", self.folder, {}),
+            **self.quiet_sidecars(),
+        }
+
+    def quiet_sidecars(self):
+        """Metadata are for Envoy alone."""
+        if "envoy" not in self.wanted:
+            return {}
+        relevant = {"metadata: all ": "metadata: relevant "}
+        return {
+            QUIET_OFF: Sidecar("cache-off-quiet", self.folder, {"enabled: true": "enabled: false", **relevant}),
+            QUIET_ON: Sidecar("cache-on-quiet", self.folder, relevant),
         }
 
     def room(self, name):
@@ -140,7 +154,7 @@ class Builder:
                 self.skipped.append(f"{PROXIES[proxy]}: `{program}` is not installed")
                 continue
             # What our answer costs without rules is told apart behind one proxy; time is short.
-            unwanted = {"apache": set(self.sidecars), "envoy": set()}.get(proxy, {MODE_OFF})
+            unwanted = {"apache": set(self.sidecars), "envoy": set()}.get(proxy, {MODE_OFF, QUIET_OFF, QUIET_ON})
             beside = [waf for waf in self.sidecars if waf not in unwanted]
             for waf in (NONE, *beside):
                 self.add(proxy, waf, getattr(self, proxy)(path, waf))

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::values::{self, Kind};
-use super::{AuditWhen, Config, Expose, Mode, OnFailure, Policy};
+use super::{AuditWhen, Config, Expose, MetadataWhen, Mode, OnFailure, Policy};
 
 /// A setting of a `T`: of the whole configuration or of a policy.
 pub(super) struct Key<T: 'static> {
@@ -81,6 +81,7 @@ fn name_of<V: Copy + PartialEq>(table: &'static [(&'static str, V)], value: V) -
 const MODES: &[(&str, Mode)] = &[("block", Mode::Block), ("detect", Mode::Detect), ("off", Mode::Off)];
 const ON_FAILURE: &[(&str, OnFailure)] = &[("deny", OnFailure::Deny), ("allow", OnFailure::Allow)];
 const EXPOSE: &[(&str, Expose)] = &[("none", Expose::None), ("id", Expose::Id), ("rules", Expose::Rules)];
+const METADATA: &[(&str, MetadataWhen)] = &[("all", MetadataWhen::All), ("relevant", MetadataWhen::Relevant)];
 const AUDIT_WHEN: &[(&str, AuditWhen)] =
     &[("off", AuditWhen::Off), ("relevant", AuditWhen::Relevant), ("all", AuditWhen::All)];
 
@@ -277,6 +278,13 @@ pub(super) const POLICY: &[Key<Policy>] = &[
         doc: "What a client is told about a denial: nothing but the request id, the verdict, the rule ids.",
         put: |policy, given| given.one(word(EXPOSE)).map(|expose| policy.expose = expose),
         show: |policy| name_of(EXPOSE, policy.expose),
+    },
+    Key {
+        path: "metadata",
+        kind: Kind::Word(&["all", "relevant"]),
+        doc: "Which answers carry Envoy's dynamic metadata: all, or those that tell of a rule, a score, an error or a part not inspected.",
+        put: |policy, given| given.one(word(METADATA)).map(|metadata| policy.metadata = metadata),
+        show: |policy| name_of(METADATA, policy.metadata),
     },
     Key {
         path: "cache.enabled",

@@ -127,6 +127,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::config::MetadataWhen;
     use crate::service::FailureKind;
 
     fn decision(answer: Answer) -> Decision {
@@ -139,6 +140,7 @@ mod tests {
             evaluation: Duration::ZERO,
             outcome: None,
             expose: Expose::None,
+            metadata: MetadataWhen::All,
         }
     }
 

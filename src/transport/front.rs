@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::Judge;
 use super::original::Refusal;
-use crate::config::{Expose, IpNet};
+use crate::config::{Expose, IpNet, MetadataWhen};
 use crate::service::{Answer, Decision, FailureKind};
 
 /// Messages up to this size are judged where they were read.
@@ -80,6 +80,7 @@ impl<J: Judge> Front<J> {
             evaluation: Duration::ZERO,
             outcome: None,
             expose: Expose::None,
+            metadata: MetadataWhen::All,
         })
     }
 }

@@ -6,6 +6,7 @@
 mod usual;
 
 use super::protobuf::Writer;
+use crate::config::MetadataWhen;
 use crate::model::NotInspected;
 use crate::service::Decision;
 use crate::transport::answer::{self, Reply};
@@ -29,11 +30,11 @@ const USUAL_BYTES: usize = 512;
 pub struct Checked(Vec<u8>);
 
 impl Checked {
-    fn allow(start: Vec<u8>, ok: impl FnOnce(&mut Writer), metadata: impl FnOnce(&mut Writer)) -> Self {
+    fn allow(start: Vec<u8>, ok: impl FnOnce(&mut Writer), metadata: Option<&Decision>) -> Self {
         Self::with(start, |_| {}, check_response::OK_RESPONSE, ok, metadata)
     }
 
-    fn deny(start: Vec<u8>, denied: impl FnOnce(&mut Writer), metadata: impl FnOnce(&mut Writer)) -> Self {
+    fn deny(start: Vec<u8>, denied: impl FnOnce(&mut Writer), metadata: Option<&Decision>) -> Self {
         const CODE: u32 = 1;
         const PERMISSION_DENIED: u64 = 7;
         let status = |status: &mut Writer| status.number(CODE, PERMISSION_DENIED);
@@ -45,12 +46,14 @@ impl Checked {
         status: impl FnOnce(&mut Writer),
         number: u32,
         http: impl FnOnce(&mut Writer),
-        metadata: impl FnOnce(&mut Writer),
+        metadata: Option<&Decision>,
     ) -> Self {
         let mut message = Writer::behind(start);
         message.message(check_response::STATUS, status);
         message.message(number, http);
-        message.message(check_response::DYNAMIC_METADATA, metadata);
+        if let Some(decision) = metadata {
+            message.message(check_response::DYNAMIC_METADATA, |data| fields(data, decision));
+        }
         Self(message.finish())
     }
 
@@ -72,14 +75,20 @@ pub fn response(decision: &Decision, start: &[u8]) -> Option<Checked> {
 fn written(decision: &Decision, start: &[u8]) -> Option<Checked> {
     let mut bytes = Vec::with_capacity(start.len() + USUAL_BYTES);
     bytes.extend_from_slice(start);
+    let metadata = has_metadata(decision).then_some(decision);
     match answer::reply(decision) {
-        Reply::Pass => Some(Checked::allow(bytes, |ok| pass(ok, decision), |data| metadata(data, decision))),
-        Reply::Refuse { status, location } => Some(Checked::deny(
-            bytes,
-            |denied| refuse(denied, decision, status, location),
-            |data| metadata(data, decision),
-        )),
+        Reply::Pass => Some(Checked::allow(bytes, |ok| pass(ok, decision), metadata)),
+        Reply::Refuse { status, location } => {
+            Some(Checked::deny(bytes, |denied| refuse(denied, decision, status, location), metadata))
+        }
         Reply::Unavailable => None,
+    }
+}
+
+fn has_metadata(decision: &Decision) -> bool {
+    match decision.metadata {
+        MetadataWhen::All => true,
+        MetadataWhen::Relevant => !usual::is_usual(decision),
     }
 }
 
@@ -115,7 +124,7 @@ fn header(into: &mut Writer, number: u32, name: &str, value: &str) {
 }
 
 /// What Envoy's access log and later filters may know, on allow and on deny: a `google.protobuf.Struct`.
-fn metadata(data: &mut Writer, decision: &Decision) {
+fn fields(data: &mut Writer, decision: &Decision) {
     let outcome = decision.outcome.as_deref();
     let not_inspected: &[NotInspected] = outcome.map(|outcome| &outcome.not_inspected[..]).unwrap_or_default();
     let rules = outcome.iter().flat_map(|outcome| outcome.logged_ids());

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use portcullis::config::{Address, BodyPolicy, Expose, IpNet, OnFailure};
+use portcullis::config::{Address, BodyPolicy, Expose, IpNet, MetadataWhen, OnFailure};
 use portcullis::model::{AuditParts, Body, Outcome, Score, Verdict};
 use portcullis::service::{Answer, Call, Decision, Door, FailureKind, Gate, Limits, Pass};
 use portcullis::transport::Judge;
@@ -88,6 +88,9 @@ pub(crate) enum Script {
 pub(crate) struct Double {
     pub(crate) script: Mutex<Script>,
     pub(crate) expose: Mutex<Expose>,
+    pub(crate) metadata: Mutex<MetadataWhen>,
+    /// Whether outcomes tell of a score and of a part not inspected.
+    pub(crate) finds: Mutex<bool>,
     pub(crate) open: bool,
     gate: Gate,
     seen: Mutex<Vec<Seen>>,
@@ -108,8 +111,9 @@ impl Double {
             request_id: "req-1".to_owned(),
             cached: false,
             evaluation: Duration::from_micros(12),
-            outcome: verdict.map(|verdict| Arc::new(outcome(verdict))),
+            outcome: verdict.map(|verdict| Arc::new(outcome(verdict, *self.finds.lock().unwrap()))),
             expose: *self.expose.lock().unwrap(),
+            metadata: *self.metadata.lock().unwrap(),
         }
     }
 
@@ -135,13 +139,15 @@ impl Double {
     }
 }
 
-fn outcome(verdict: Verdict) -> Outcome {
+fn outcome(verdict: Verdict, finds: bool) -> Outcome {
+    let inbound = if finds { 5 } else { 0 };
+    let not_inspected = finds.then_some(portcullis::model::NotInspected::BodyAbsent);
     Outcome {
         verdict,
         would: None,
-        score: Score { inbound: 5, threshold: 5, per_pl: [5, 0, 0, 0] },
+        score: Score { inbound, threshold: 5, per_pl: [inbound, 0, 0, 0] },
         rules: Vec::new(),
-        not_inspected: vec![portcullis::model::NotInspected::BodyAbsent],
+        not_inspected: not_inspected.into_iter().collect(),
         faults: Vec::new(),
         deterministic: true,
         audit_engine: Default::default(),
@@ -234,6 +240,8 @@ impl Setup {
         let judge = Arc::new(Double {
             script: Mutex::new(Script::Answer(Answer::Allow)),
             expose: Mutex::new(Expose::None),
+            metadata: Mutex::new(MetadataWhen::All),
+            finds: Mutex::new(true),
             open: self.open,
             gate: Gate::new(self.limits),
             seen: Mutex::default(),

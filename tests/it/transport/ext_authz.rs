@@ -5,7 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use envoy_types::pb::google::protobuf::value::Kind;
 use http_body_util::Full;
-use portcullis::config::Expose;
+use portcullis::config::{Expose, MetadataWhen};
 use portcullis::service::{Answer, Door, FailureKind};
 use tonic_health::ServingStatus;
 
@@ -179,6 +179,28 @@ async fn connect_has_no_path_and_nothing_else_is_without() {
         assert_eq!(grpc(&doors.grpc, framed(&request.encode()), None).await.status, "14");
         assert_eq!(doors.judge.take_failures(), [(None, FailureKind::Undecodable)]);
     }
+}
+
+#[tokio::test]
+async fn a_plain_pass_carries_no_metadata_where_only_relevant_ones_are_wanted() {
+    let doors = Doors::open().await;
+    *doors.judge.metadata.lock().unwrap() = MetadataWhen::Relevant;
+    let has_metadata = async || {
+        let answer = check(&doors.grpc, &Check::default()).await;
+        assert_eq!(answer.header("x-waf-request-id"), Some("req-1"));
+        answer.metadata("verdict").is_some()
+    };
+    assert!(has_metadata().await, "a score, a part not inspected");
+    *doors.judge.finds.lock().unwrap() = false;
+    // The first answer is written, later ones are made after it.
+    for _ in 0..3 {
+        assert!(!has_metadata().await);
+    }
+    doors.judge.answers(Answer::Deny { status: 403, close: false });
+    assert!(has_metadata().await, "a denial");
+    doors.judge.answers(Answer::Allow);
+    *doors.judge.metadata.lock().unwrap() = MetadataWhen::All;
+    assert!(has_metadata().await, "all are wanted");
 }
 
 #[tokio::test]

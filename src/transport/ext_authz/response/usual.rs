@@ -6,7 +6,8 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use super::{Checked, answer};
+use super::{Checked, answer, has_metadata};
+use crate::config::MetadataWhen;
 use crate::service::{Answer, Decision};
 
 /// A policy has two: from the cache and not. Those of policies in use push out others.
@@ -21,10 +22,11 @@ struct Pattern {
     policy: Arc<str>,
     generation: u64,
     cached: bool,
+    metadata: MetadataWhen,
     start: Box<[u8]>,
     bytes: Vec<u8>,
-    /// The request id, as long as this one, in a header and in the metadata.
-    ids: [usize; 2],
+    /// The request id, as long as this one: in a header and, if there is any, in the metadata.
+    ids: Vec<usize>,
     id_length: usize,
 }
 
@@ -60,15 +62,17 @@ impl Pattern {
     /// `None` where the places cannot be told.
     fn of(checked: &Checked, decision: &Decision, id: &str, start: &[u8]) -> Option<Self> {
         let bytes = checked.0.clone();
-        let mut places = memchr::memmem::find_iter(&bytes, id.as_bytes());
-        let ids = [places.next()?, places.next()?];
-        if id.is_empty() || places.next().is_some() || *bytes.last_chunk()? != micros(decision) {
+        let ids: Vec<usize> = memchr::memmem::find_iter(&bytes, id.as_bytes()).collect();
+        let has_metadata = has_metadata(decision);
+        let timed = !has_metadata || *bytes.last_chunk()? == micros(decision);
+        if id.is_empty() || ids.len() != 1 + usize::from(has_metadata) || !timed {
             return None;
         }
         Some(Self {
             policy: Arc::clone(&decision.policy),
             generation: decision.generation,
             cached: decision.cached,
+            metadata: decision.metadata,
             start: start.into(),
             ids,
             id_length: id.len(),
@@ -80,17 +84,20 @@ impl Pattern {
         Arc::ptr_eq(&self.policy, &decision.policy)
             && self.generation == decision.generation
             && self.cached == decision.cached
+            && self.metadata == decision.metadata
             && self.id_length == id.len()
             && *self.start == *start
     }
 
     fn fill(&self, decision: &Decision, id: &str) -> Option<Checked> {
         let mut bytes = self.bytes.clone();
-        for place in self.ids {
+        for &place in &self.ids {
             bytes.get_mut(place..place + self.id_length)?.copy_from_slice(id.as_bytes());
         }
-        // The last field is the time the evaluation took.
-        *bytes.last_chunk_mut()? = micros(decision);
+        if has_metadata(decision) {
+            // Their last field is the time the evaluation took.
+            *bytes.last_chunk_mut()? = micros(decision);
+        }
         Some(Checked(bytes))
     }
 }
@@ -150,6 +157,7 @@ mod tests {
                 evaluation: Duration::from_micros((number * 31 % 1000) as u64),
                 outcome: outcomes[number / 11 % 5].clone(),
                 expose: Expose::None,
+                metadata: if number < 1_000 { MetadataWhen::Relevant } else { MetadataWhen::All },
             });
         }
         decisions
@@ -157,7 +165,7 @@ mod tests {
 
     #[test]
     fn an_answer_by_pattern_is_the_one_that_would_have_been_written() {
-        let mut from_patterns = 0;
+        let mut from_patterns = [0; 2];
         for decision in decisions() {
             let start = [0; 5].get(..decision.request_id.len() % 6).unwrap();
             let mut anew = false;
@@ -168,10 +176,10 @@ mod tests {
                     written(&decision, start)
                 });
                 assert_eq!(got, expected, "{decision:?}");
-                from_patterns += usize::from(!anew);
+                from_patterns[usize::from(has_metadata(&decision))] += usize::from(!anew);
             }
             assert_eq!(super::super::response(&decision, start), expected, "{decision:?}");
         }
-        assert!(from_patterns > 100, "{from_patterns}");
+        assert!(from_patterns.iter().all(|&made| made > 50), "{from_patterns:?}");
     }
 }
