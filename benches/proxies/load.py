@@ -41,8 +41,8 @@ SCENARIOS = [
     Scenario("static-100", "static file, -n 10000 -c 100", "/page.html", 100, 10000, 2, keep_alive=False),
     Scenario("one-innocent", "1 connection, ?test=innocent", "/page.html?test=innocent", 1, 4000, 1),
     Scenario("one-attack", "1 connection, ?test=/etc/passwd", "/page.html?test=/etc/passwd", 1, 4000, 1, attack=True),
-    Scenario("many-pass", "125 connections, a page", "/page.html", 125, 5000, 2),
-    Scenario("many-attack", "125 connections, ?test=../etc", "/page.html?test=../etc", 125, 5000, 2, attack=True),
+    Scenario("many-pass", "125 connections, a page", "/page.html", 125, 20000, 2),
+    Scenario("many-attack", "125 connections, ?test=../etc", "/page.html?test=../etc", 125, 20000, 2, attack=True),
 ]
 
 
