@@ -65,6 +65,7 @@ pub(crate) fn run(suite: &mut Suite) {
     let envoy = Envoy::guarding(&program, &sidecar, backend.port, &patient);
     cases::own_rules(suite, &front(&envoy, &sidecar, &backend));
     suite.case("a Unix socket, as in the pod", || unix_socket(&program, &backend));
+    suite.case("relevant metadata only", || relevant_metadata(&program, &backend));
     gone(suite, &program, &backend);
 }
 
@@ -115,6 +116,20 @@ fn access_log(front: &Front<'_>, envoy: &Envoy) -> Checked {
     let passed = logged(envoy, "/log?q=apple")?;
     ensure(passed["waf_verdict"] == "allow" && passed["waf_score"].as_f64() == Some(0.0), || passed.to_string())?;
     ensure(passed["waf_request_id"].as_str().is_some_and(|id| !id.is_empty()), || passed.to_string())
+}
+
+/// With `metadata: relevant` a plain pass leaves the fields of the access log empty, and a denial does not.
+fn relevant_metadata(program: &Path, backend: &Backend) -> Checked {
+    let sidecar = Sidecar::start(Setup::at(1).with("metadata: all ", "metadata: relevant "));
+    let envoy = Envoy::guarding(program, &sidecar, backend.port, &[(PATIENT.0, PATIENT.1.to_owned())]);
+    let front = front(&envoy, &sidecar, backend);
+    let script = "/log?q=%3Cscript%3Ealert(1)%3C/script%3E";
+    cases::refused(&Ask::get(script).send(front.port)?, 403)?;
+    let denied = logged(&envoy, script)?;
+    ensure(denied["waf_verdict"] == "deny" && denied["waf_rules"].is_array(), || denied.to_string())?;
+    cases::passed(&Ask::get("/log?q=apple").send(front.port)?)?;
+    let passed = logged(&envoy, "/log?q=apple")?;
+    ensure(passed["status"] == 200 && passed["waf_verdict"].is_null(), || passed.to_string())
 }
 
 /// The access log's line for a path.
