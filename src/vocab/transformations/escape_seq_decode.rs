@@ -6,6 +6,12 @@ use super::hex::{number, pair};
 /// Decodes `\a \b \f \n \r \t \v`, `\xHH`, up to three octal digits (low byte), and any other `\c` to `c`; a lone
 /// final `\` stays.
 pub(super) fn apply(input: &[u8], output: &mut Vec<u8>, _: &TransformationContext) -> bool {
+    decode(input, output, escape)
+}
+
+/// Puts the byte for which an escape stands in its place; `escape` is given a text that begins with `\`, and tells the
+/// byte and what follows.
+pub(super) fn decode(input: &[u8], output: &mut Vec<u8>, escape: impl Fn(&[u8]) -> (u8, &[u8])) -> bool {
     let mut rest = input;
     while let Some(at) = memchr::memchr(b'\\', rest) {
         let (plain, tail) = rest.split_at(at);

@@ -1,22 +1,13 @@
 //! `jsDecode`: the escapes of JavaScript strings.
 
 use super::TransformationContext;
-use super::escape_seq_decode::letter_escape;
+use super::escape_seq_decode::{decode, letter_escape};
 use super::hex::{full_width, number, pair};
 
 /// Decodes `\uHHHH` (low byte; full-width forms FF01 to FF5E their ASCII twin), `\xHH`, octal up to `\377`,
 /// `\a \b \f \n \r \t \v`, and any other `\c` to `c`; a lone final `\` stays.
 pub(super) fn apply(input: &[u8], output: &mut Vec<u8>, _: &TransformationContext) -> bool {
-    let mut rest = input;
-    while let Some(at) = memchr::memchr(b'\\', rest) {
-        let (plain, tail) = rest.split_at(at);
-        output.extend_from_slice(plain);
-        let (byte, after) = escape(tail);
-        output.push(byte);
-        rest = after;
-    }
-    output.extend_from_slice(rest);
-    output.len() != input.len()
+    decode(input, output, escape)
 }
 
 /// The byte that the escape at the start of `text` stands for, and what follows it.
