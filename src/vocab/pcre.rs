@@ -120,8 +120,8 @@ impl Pattern {
         }
     }
 
-    /// Looks for the first match that starts at `from` or later, and fills in its groups. Ask [`Pattern::is_match`] first:
-    /// the answer is mostly no, and far cheaper there.
+    /// Looks for the first match that starts at `from` or later, and fills in its groups. Asked
+    /// from the start, it says no as soon as [`Pattern::is_match`] does.
     ///
     /// # Errors
     /// The step limit was reached.
@@ -132,6 +132,8 @@ impl Pattern {
                 Ok(from == 0)
             }
             Engine::Linear(regex) => Ok(regex.find_at(value, from, groups)),
+            // The step limit is reached where it is when nobody asks for places.
+            Engine::Backtracking(..) if from == 0 && !self.is_match(value)? => Ok(false),
             Engine::Backtracking(regex, _) => regex.find_at(value, from, groups),
         }
     }

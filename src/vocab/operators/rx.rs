@@ -37,22 +37,19 @@ fn note_necessary(pattern: &[u8], context: &mut dyn BuildContext) {
 
 impl Matcher for Rx {
     fn is_match(&self, value: &[u8], captures: Option<&mut Captures>) -> Result<bool, MatchLimit> {
-        if !self.0.is_match(value)? {
-            return Ok(false);
-        }
-        if let Some(captures) = captures {
-            let mut groups = Groups::default();
-            self.0.find_at(value, 0, &mut groups)?;
+        let Some(captures) = captures else { return self.0.is_match(value) };
+        let mut groups = Groups::default();
+        let matched = self.0.find_at(value, 0, &mut groups)?;
+        if matched {
             push_groups(value, &groups, captures);
         }
-        Ok(true)
+        Ok(matched)
     }
 }
 
 impl Matcher for RxGlobal {
     fn is_match(&self, value: &[u8], captures: Option<&mut Captures>) -> Result<bool, MatchLimit> {
-        let matched = self.0.is_match(value)?;
-        let Some(captures) = captures.filter(|_| matched) else { return Ok(matched) };
+        let Some(captures) = captures else { return self.0.is_match(value) };
         let mut groups = Groups::default();
         if !self.0.find_at(value, 0, &mut groups)? {
             return Ok(false);

@@ -59,9 +59,6 @@ fn build(
 
 impl Matcher for Verified {
     fn is_match(&self, value: &[u8], captures: Option<&mut Captures>) -> Result<bool, MatchLimit> {
-        if !self.pattern.is_match(value)? {
-            return Ok(false);
-        }
         let mut groups = Groups::default();
         let mut from = 0;
         // A rejected match is searched again from its second byte; without a bound a long run of digits would cost

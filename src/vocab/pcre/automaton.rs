@@ -5,12 +5,13 @@
 //! leaves them, the positions in the pattern are followed one by one until it comes back. Nothing that a client sends
 //! is kept, time is linear in the value's length, and no value costs much more a byte than others.
 //!
-//! Says only whether there is a match, not where.
+//! Says only whether there is a match; where it is, [`Spans`] says.
 
 mod build;
 mod conditions;
 mod nfa;
 mod recent;
+mod spans;
 mod table;
 
 use std::cell::RefCell;
@@ -18,6 +19,7 @@ use std::cell::RefCell;
 use self::conditions::{Conditions, Side};
 use self::nfa::{Active, Nfa};
 use self::recent::Recent;
+pub(super) use self::spans::Spans;
 use self::table::{FOUND, NEVER, Table, UNKNOWN};
 use super::ast::Node;
 

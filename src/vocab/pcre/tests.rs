@@ -1,6 +1,7 @@
 //! What patterns mean, by example.
 
 use proptest::prelude::*;
+use regex_automata::Input;
 
 use super::*;
 
@@ -247,10 +248,16 @@ fn regular_pattern() -> impl Strategy<Value = String> {
     atom.prop_recursive(5, 32, 4, |inner| {
         prop_oneof![
             proptest::collection::vec(inner.clone(), 1..4).prop_map(|parts| parts.concat()),
-            proptest::collection::vec(inner.clone(), 2..5).prop_map(|parts| format!("(?:{})", parts.join("|"))),
+            (proptest::collection::vec(inner.clone(), 1..4), 0usize..8).prop_map(|(mut parts, empty)| {
+                // Some with a branch that takes nothing, at any place.
+                if empty <= parts.len() {
+                    parts.insert(empty, String::new());
+                }
+                format!("(?:{})", parts.join("|"))
+            }),
             (
                 inner.clone(),
-                proptest::sample::select(vec!["?", "*", "+", "{2}", "{0,2}", "{1,3}", "{2,}", "*?", "{0}"])
+                proptest::sample::select(vec!["?", "*", "+", "{2}", "{0,2}", "{1,3}", "{2,}", "*?", "+?", "??", "{0}"])
             )
                 .prop_map(|(part, times)| format!("(?:{part}){times}")),
             inner.prop_map(|part| format!("({part})")),
@@ -280,6 +287,30 @@ proptest! {
             for automaton in [&automaton, &bare] {
                 let floor = automaton.floor(value.as_bytes());
                 prop_assert!(floor.is_some() == start.is_some() && floor <= start, "{} {:?}", &pattern, &value);
+            }
+        }
+    }
+
+    #[test]
+    fn places_and_groups_are_those_of_the_other_engine(
+        pattern in regular_pattern(), values in proptest::collection::vec("[ab_c \\n]{0,14}", 1..6)
+    ) {
+        let Ok(node) = parser::parse(pattern.as_bytes()) else { return Ok(()) };
+        let Some(node) = regular::regular(&node) else { return Ok(()) };
+        let Ok(other) = linear::compile(&node) else { return Ok(()) };
+        let spans = linear::spans(&node).expect("it is small");
+        let linear = Linear::new(pattern.as_bytes(), &node).unwrap();
+        let (mut groups, mut expected) = (Groups::default(), other.create_captures());
+        for value in values.iter().map(String::as_bytes) {
+            for from in 0..=value.len() {
+                other.search_captures(&Input::new(value).range(from..), &mut expected);
+                let place = expected.get_match().map(|found| (found.start(), found.end()));
+                prop_assert_eq!(spans.find(value, from), place, "{} {:?} from {}", &pattern, value, from);
+                prop_assert_eq!(linear.find_at(value, from, &mut groups), place.is_some());
+                for group in 0..Captures::MAX {
+                    let place = expected.get_group(group).map(|place| (place.start, place.end));
+                    prop_assert_eq!(groups.get(group), place, "{} {:?} from {}", &pattern, value, from);
+                }
             }
         }
     }

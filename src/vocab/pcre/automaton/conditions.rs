@@ -78,6 +78,16 @@ impl Conditions {
         }
     }
 
+    /// Tells these conditions from all others: a number below 64.
+    pub(super) const fn number(self) -> u8 {
+        self.0
+    }
+
+    /// The conditions with this number.
+    pub(super) const fn numbered(number: u8) -> Self {
+        Self(number)
+    }
+
     /// Both these and those.
     #[must_use]
     pub(super) const fn and(self, other: Self) -> Self {
