@@ -48,13 +48,11 @@ impl Default for Limits {
 
 /// Counts calls and bytes in flight and refuses those that would be too many.
 #[derive(Clone, Default, Debug)]
-pub struct Gate {
-    limits: Limits,
-    counts: Arc<Counts>,
-}
+pub struct Gate(Arc<InFlight>);
 
 #[derive(Default, Debug)]
-struct Counts {
+struct InFlight {
+    limits: Limits,
     calls: AtomicUsize,
     bytes: AtomicUsize,
 }
@@ -62,24 +60,24 @@ struct Counts {
 impl Gate {
     /// A gate with these bounds.
     pub fn new(limits: Limits) -> Self {
-        Self { limits, counts: Arc::default() }
+        Self(Arc::new(InFlight { limits, ..InFlight::default() }))
     }
 
     /// Lets a call in; `None` when it is to be shed.
     pub fn enter(&self) -> Option<Pass> {
         let pass = Pass { gate: self.clone(), bytes: 0 };
-        let calls = self.counts.calls.fetch_add(1, Ordering::Relaxed);
-        (calls < self.limits.calls).then_some(pass)
+        let calls = self.0.calls.fetch_add(1, Ordering::Relaxed);
+        (calls < self.0.limits.calls).then_some(pass)
     }
 
     /// Calls in flight.
     pub(super) fn calls(&self) -> usize {
-        self.counts.calls.load(Ordering::Relaxed)
+        self.0.calls.load(Ordering::Relaxed)
     }
 
     /// Body bytes in flight.
     pub(super) fn bytes(&self) -> usize {
-        self.counts.bytes.load(Ordering::Relaxed)
+        self.0.bytes.load(Ordering::Relaxed)
     }
 }
 
@@ -95,16 +93,18 @@ impl Pass {
     #[must_use]
     pub fn hold(&mut self, bytes: usize) -> bool {
         self.bytes = self.bytes.saturating_add(bytes);
-        let held = self.gate.counts.bytes.fetch_add(bytes, Ordering::Relaxed);
+        let held = self.gate.0.bytes.fetch_add(bytes, Ordering::Relaxed);
         // A body alone in the house is let in however large it is: the doors bound it.
-        held == 0 || held.saturating_add(bytes) <= self.gate.limits.bytes
+        held == 0 || held.saturating_add(bytes) <= self.gate.0.limits.bytes
     }
 }
 
 impl Drop for Pass {
     fn drop(&mut self) {
-        self.gate.counts.calls.fetch_sub(1, Ordering::Relaxed);
-        self.gate.counts.bytes.fetch_sub(self.bytes, Ordering::Relaxed);
+        self.gate.0.calls.fetch_sub(1, Ordering::Relaxed);
+        if self.bytes > 0 {
+            self.gate.0.bytes.fetch_sub(self.bytes, Ordering::Relaxed);
+        }
     }
 }
 

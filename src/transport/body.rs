@@ -9,15 +9,21 @@ pub const PARTIAL_BODY: &str = "x-envoy-auth-partial-body";
 
 /// The body of a request as Envoy hands it over.
 ///
-/// `cut` is Envoy's own mark, `length` the request's `content-length`, `limit` the largest body the policy inspects.
-/// Envoy asks as soon as its buffer is full and then says "not cut" though more may follow, so a body of at least `limit`
+/// `cut` is Envoy's own mark, `length` the request's `content-length`, `limit` tells the largest body the policy inspects
+/// and is asked only if there are bytes to compare with it. Envoy asks as soon as its buffer is full and then says "not cut" though more may follow, so a body of at least `limit`
 /// bytes is whole only when the length says so; and a length above the bytes at hand means that some are missing.
-pub fn forwarded<'m>(bytes: &'m [u8], cut: Option<bool>, length: Option<u64>, limit: usize, method: &[u8]) -> Body<'m> {
+pub fn forwarded<'m>(
+    bytes: &'m [u8],
+    cut: Option<bool>,
+    length: Option<u64>,
+    limit: impl FnOnce() -> usize,
+    method: &[u8],
+) -> Body<'m> {
     if cut.is_none() && bytes.is_empty() {
         return withheld(length, method);
     }
     let size = bytes.len() as u64;
-    let unfinished = length.is_some_and(|length| length > size) || (bytes.len() >= limit && length != Some(size));
+    let unfinished = length.is_some_and(|length| length > size) || (length != Some(size) && bytes.len() >= limit());
     if cut == Some(true) || unfinished { Body::Partial(bytes) } else { Body::Complete(bytes) }
 }
 
@@ -39,8 +45,9 @@ pub fn usually_has_body(method: &[u8]) -> bool {
 
 /// The value of a `content-length`, if it is a number.
 pub fn length(value: &[u8]) -> Option<u64> {
-    let digits = !value.is_empty() && value.iter().all(u8::is_ascii_digit);
-    digits.then(|| std::str::from_utf8(value).ok()?.parse().ok()).flatten()
+    let digit = |byte: u8| byte.is_ascii_digit().then(|| u64::from(byte - b'0'));
+    let length = value.iter().try_fold(0_u64, |number, byte| number.checked_mul(10)?.checked_add(digit(*byte)?));
+    length.filter(|_| !value.is_empty())
 }
 
 /// Stands for the framing that proxies take off: a request of HTTP/1 that has a body and no length was sent in chunks.
@@ -79,7 +86,7 @@ mod tests {
             ("nothing, unknown method", b"", None, None, 100, "BREW", NotSent),
             ("nothing, GET", b"", None, None, 100, "GET", Complete(b"")),
         ] {
-            assert_eq!(forwarded(bytes, cut, length, limit, method.as_bytes()), expected, "{name}");
+            assert_eq!(forwarded(bytes, cut, length, || limit, method.as_bytes()), expected, "{name}");
         }
     }
 
@@ -92,7 +99,9 @@ mod tests {
             ("+3", None),
             ("3, 3", None),
             ("-1", None),
-            ("99999999999999999999999", None),
+            ("18446744073709551615", Some(u64::MAX)),
+            ("18446744073709551616", None),
+            ("0000000000000000000000007", Some(7)),
         ] {
             assert_eq!(length(text.as_bytes()), expected, "{text}");
         }

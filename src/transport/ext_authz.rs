@@ -11,7 +11,7 @@ pub mod wire;
 
 use std::convert::Infallible;
 use std::future::{Future, poll_fn};
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
@@ -23,8 +23,9 @@ use tonic_health::pb::health_server::HealthServer;
 use tonic_health::server::HealthService;
 
 use super::Judge;
+use super::answer;
 use super::front::Front;
-use super::{answer, grpc};
+use super::grpc::{self, Receiving};
 use crate::service::{Decision, Door, FailureKind, Pass};
 
 const CHECK: &str = "/envoy.service.auth.v3.Authorization/Check";
@@ -59,7 +60,7 @@ impl<J: Judge> ExtAuthz<J> {
 impl<J: Judge> hyper::service::Service<Request<Incoming>> for ExtAuthz<J> {
     type Response = Response<Answer>;
     type Error = Infallible;
-    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
+    type Future = Answering<J>;
 
     /// Runs when the headers are there, before the call is queued for a worker: the clock starts and the gate counts here.
     fn call(&self, request: Request<Incoming>) -> Self::Future {
@@ -68,13 +69,49 @@ impl<J: Judge> hyper::service::Service<Request<Incoming>> for ExtAuthz<J> {
                 let times = Times::of(request.headers());
                 let pass = self.front.judge.admit();
                 let front = Arc::clone(&self.front);
-                Box::pin(async move { Ok(check(&front, request.into_body(), times, pass).await.map(Answer::Ours)) })
+                Answering::Check(Some(Check { front, message: Receiving::new(request.into_body()), times, pass }))
             }
             path if path.starts_with(HEALTH) => {
                 let answer = tower::Service::call(&mut self.health.clone(), request);
-                Box::pin(async move { answer.await.map(|answer| answer.map(Answer::Health)) })
+                Answering::Later(Box::pin(async move { answer.await.map(|answer| answer.map(Answer::Health)) }))
             }
-            _ => Box::pin(std::future::ready(Ok(grpc::unimplemented().map(Answer::Ours)))),
+            _ => Answering::Later(Box::pin(std::future::ready(Ok(grpc::unimplemented().map(Answer::Ours))))),
+        }
+    }
+}
+
+/// An answer that takes its time.
+type Later = Pin<Box<dyn Future<Output = Result<Response<Answer>, Infallible>> + Send>>;
+
+/// An answer in the making.
+pub enum Answering<J> {
+    /// A check that nobody has looked at yet. As a rule it can be answered at the first look, and needs no box.
+    Check(Option<Check<J>>),
+    /// Takes its time.
+    Later(Later),
+}
+
+impl<J> std::fmt::Debug for Answering<J> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(if matches!(self, Self::Check(_)) { "Check" } else { "Later" })
+    }
+}
+
+impl<J: Judge> Future for Answering<J> {
+    type Output = Result<Response<Answer>, Infallible>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let answering = self.get_mut();
+        if let Self::Check(check) = answering {
+            let Some(check) = check.take() else { return Poll::Pending };
+            match check.at_once(context) {
+                Ok(answer) => return Poll::Ready(Ok(answer.map(Answer::Ours))),
+                Err(later) => *answering = Self::Later(later),
+            }
+        }
+        match answering {
+            Self::Check(_) => Poll::Pending,
+            Self::Later(answer) => answer.as_mut().poll(context),
         }
     }
 }
@@ -138,48 +175,77 @@ fn margin(timeout: Duration) -> Duration {
     (timeout / 10).clamp(Duration::from_millis(1), Duration::from_millis(20)).min(timeout)
 }
 
-async fn check<J: Judge>(
-    front: &Arc<Front<J>>,
-    body: Incoming,
+/// A call to be answered.
+#[derive(Debug)]
+pub struct Check<J> {
+    front: Arc<Front<J>>,
+    message: Receiving<Incoming>,
     times: Times,
     pass: Option<Pass>,
-) -> Response<grpc::Unary> {
-    let decision = match pass {
-        None => front.fail(None, FailureKind::Overload),
-        Some(mut pass) => match receive(front, body, times, &mut pass).await {
-            Ok(message) => {
-                let size = message.len();
-                let judge = move |front: &Front<J>| {
-                    // The pass lives until the decision is made: the message is held that long.
-                    let _pass = pass;
-                    decide(front, &message, times)
-                };
-                front.judging(size, judge).await
+}
+
+impl<J: Judge> Check<J> {
+    /// The answer, if the message is all there, which needs no clock then, and small; else what will give it.
+    fn at_once(mut self, context: &mut Context<'_>) -> Result<Response<grpc::Unary>, Later> {
+        let Some(mut pass) = self.pass.take() else {
+            return Ok(in_grpc(&self.front.fail(None, FailureKind::Overload)));
+        };
+        match self.poll_message(context, &mut pass) {
+            Poll::Ready(Ok(message)) if Front::<J>::is_small(message.len()) => {
+                let decision = decide(&self.front, &message, self.times);
+                // Until here: the message is held that long.
+                drop(pass);
+                Ok(in_grpc(&decision))
             }
-            Err(kind) => front.fail(None, kind),
-        },
-    };
-    match response::response(&decision, &grpc::NO_PREFIX) {
-        Some(checked) => grpc::reply(checked.into_bytes()),
-        None => grpc::unavailable(&answer::body(&decision)),
+            Poll::Ready(message) => Err(self.later(Some(message), pass)),
+            Poll::Pending => Err(self.later(None, pass)),
+        }
+    }
+
+    fn later(mut self, message: Option<Result<Bytes, FailureKind>>, mut pass: Pass) -> Later {
+        Box::pin(async move {
+            let message = match message {
+                Some(message) => message,
+                None => self.receive(&mut pass).await,
+            };
+            let decision = match message {
+                Ok(message) => self.judge(message, pass).await,
+                Err(kind) => self.front.fail(None, kind),
+            };
+            Ok(in_grpc(&decision).map(Answer::Ours))
+        })
+    }
+
+    async fn receive(&mut self, pass: &mut Pass) -> Result<Bytes, FailureKind> {
+        let patience = self.times.patience();
+        let message = poll_fn(|context| self.poll_message(context, pass));
+        tokio::time::timeout_at(patience, message).await.unwrap_or(Err(FailureKind::Deadline))
+    }
+
+    fn poll_message(&mut self, context: &mut Context<'_>, pass: &mut Pass) -> Poll<Result<Bytes, FailureKind>> {
+        let front = &self.front;
+        // Most are so small that no policy has to be asked.
+        let too_large =
+            |size: usize| size > MESSAGE_OVERHEAD && size > front.body_limit(None).saturating_add(MESSAGE_OVERHEAD);
+        self.message.poll(context, too_large, pass)
+    }
+
+    async fn judge(&self, message: Bytes, pass: Pass) -> Decision {
+        let (size, times) = (message.len(), self.times);
+        let judge = move |front: &Front<J>| {
+            // The pass lives until the decision is made: the message is held that long.
+            let _pass = pass;
+            decide(front, &message, times)
+        };
+        self.front.judging(size, judge).await
     }
 }
 
-async fn receive<J: Judge>(
-    front: &Front<J>,
-    body: Incoming,
-    times: Times,
-    pass: &mut Pass,
-) -> Result<Bytes, FailureKind> {
-    let mut message = pin!(grpc::receive(body, front.body_limit(None) + MESSAGE_OVERHEAD, pass));
-    // As a rule all of it is here already, and needs no clock.
-    let here = poll_fn(|context| Poll::Ready(message.as_mut().poll(context))).await;
-    match here {
-        Poll::Ready(message) => message,
-        Poll::Pending => {
-            let late = tokio::time::timeout_at(times.patience(), message);
-            late.await.unwrap_or(Err(FailureKind::Deadline))
-        }
+/// A decision in gRPC.
+fn in_grpc(decision: &Decision) -> Response<grpc::Unary> {
+    match response::response(decision, &grpc::NO_PREFIX) {
+        Some(checked) => grpc::reply(checked.into_bytes()),
+        None => grpc::unavailable(&answer::body(decision)),
     }
 }
 
@@ -191,8 +257,8 @@ fn decide<J: Judge>(front: &Front<J>, message: &[u8], times: Times) -> Decision 
     };
     let policy = request::policy(&check);
     front.decide(policy.ok().flatten(), || {
-        let limit = front.body_limit(policy?);
-        let original = request::original(&check, &front.trusted, limit)?;
+        let policy = policy?;
+        let original = request::original(check, &front.trusted, || front.body_limit(policy))?;
         Ok(front.judge.decide(&original.call(Door::ExtAuthz, times.received, times.deadline)))
     })
 }

@@ -108,8 +108,8 @@ impl<J: Judge> ForwardAuth<J> {
         let decision = match pass {
             None => self.front.fail(policy, FailureKind::Overload),
             Some(_held_until_then) => {
-                let limit = self.front.body_limit(policy);
-                decide(&self.front, &call, &Collected::default(), limit, Instant::now())
+                let limit = || self.front.body_limit(policy);
+                decide(&self.front, route, &call, &Collected::default(), limit, Instant::now())
             }
         };
         // The memory of the call's headers does for those of the answer, and hyper keeps it for the next call.
@@ -131,7 +131,10 @@ impl<J: Judge> ForwardAuth<J> {
         let (size, received) = (body.bytes.len(), Instant::now());
         let judge = move |front: &Front<J>| {
             let _held_until_then = pass;
-            decide(front, &call, &body, limit, received)
+            match Route::of(&call.uri) {
+                Some(route) => decide(front, route, &call, &body, || limit, received),
+                None => front.fail(None, FailureKind::Internal),
+            }
         };
         response(&self.front.judging(size, judge).await, HeaderMap::new())
     }
@@ -142,8 +145,14 @@ impl<J: Judge> ForwardAuth<J> {
     }
 }
 
-fn decide<J: Judge>(front: &Front<J>, call: &Parts, body: &Collected, limit: usize, received: Instant) -> Decision {
-    let Some(route) = Route::of(&call.uri) else { return front.fail(None, FailureKind::Internal) };
+fn decide<J: Judge>(
+    front: &Front<J>,
+    route: Route<'_>,
+    call: &Parts,
+    body: &Collected,
+    limit: impl FnOnce() -> usize,
+    received: Instant,
+) -> Decision {
     front.decide(route.policy(), || {
         let read = Read { bytes: &body.bytes, more: body.more };
         let original = request::original(route, call, read, limit, &front.trusted)?;

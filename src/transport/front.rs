@@ -54,6 +54,11 @@ impl<J: Judge> Front<J> {
         }
     }
 
+    /// Whether a message of this size may be judged where it was read.
+    pub fn is_small(size: usize) -> bool {
+        size <= LARGE
+    }
+
     /// Runs the `work` of judging a message of this size: here, or, if it may take long, on a thread of its own, so that
     /// the other calls of this thread need not wait for it.
     pub async fn judging(
@@ -61,7 +66,7 @@ impl<J: Judge> Front<J> {
         size: usize,
         work: impl FnOnce(&Self) -> Decision + Send + 'static,
     ) -> Decision {
-        if size <= LARGE {
+        if Self::is_small(size) {
             return work(self);
         }
         let front = Arc::clone(self);

@@ -3,13 +3,13 @@
 //! Knows no message type. Written out rather than left to a framework, because here an unreadable message must get the
 //! failure policy's answer and not an error of the framework's choosing.
 
+use std::cmp::Ordering;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::{Buf, Bytes, BytesMut};
 use http::{HeaderMap, HeaderName, HeaderValue, Response, header};
-use http_body_util::BodyExt;
 use hyper::body::{Body, Frame};
 
 use crate::service::{FailureKind, Pass};
@@ -20,51 +20,73 @@ const PREFIX: usize = 5;
 /// Room for the prefix in front of a message.
 pub const NO_PREFIX: [u8; PREFIX] = [0; PREFIX];
 
-/// Reads the one message of a unary call, at most `limit` bytes, for which there must be room.
-pub async fn receive<B>(mut body: B, limit: usize, pass: &mut Pass) -> Result<Bytes, FailureKind>
-where
-    B: Body<Data = Bytes> + Unpin,
-{
-    let mut buffer = Buffer::default();
-    let size = loop {
-        buffer.push(data(&mut body).await?.ok_or(FailureKind::Undecodable)?);
-        if let Some(size) = buffer.message_size()? {
-            break size;
-        }
-    };
-    if size > limit {
-        return Err(FailureKind::Undecodable);
-    }
-    if !pass.hold(size) {
-        return Err(FailureKind::Overload);
-    }
-    while buffer.len() < PREFIX + size {
-        buffer.push(data(&mut body).await?.ok_or(FailureKind::Undecodable)?);
-    }
-    // The end of the stream is awaited, else the answer would be followed by a reset.
-    while buffer.len() == PREFIX + size && !body.is_end_stream() {
-        let Some(more) = data(&mut body).await? else { break };
-        buffer.push(more);
-    }
-    if buffer.len() == PREFIX + size { Ok(buffer.into_message()) } else { Err(FailureKind::Undecodable) }
+/// The one message of a unary call, on its way.
+#[derive(Debug)]
+pub struct Receiving<B> {
+    body: B,
+    buffer: Buffer,
+    /// As the prefix says, once it is there.
+    size: Option<usize>,
 }
 
-/// The next bytes of a body; `None` at its end.
-async fn data<B: Body<Data = Bytes> + Unpin>(body: &mut B) -> Result<Option<Bytes>, FailureKind> {
-    loop {
-        match body.frame().await {
-            None => return Ok(None),
-            Some(Err(_)) => return Err(FailureKind::Undecodable),
-            Some(Ok(frame)) => match frame.into_data() {
-                Ok(bytes) => return Ok(Some(bytes)),
-                Err(_trailers) => {}
-            },
+impl<B: Body<Data = Bytes> + Unpin> Receiving<B> {
+    /// Nothing is there yet of this body.
+    pub fn new(body: B) -> Self {
+        Self { body, buffer: Buffer::default(), size: None }
+    }
+
+    /// The message, once all of it is there; it may have no size that is `too_large`, and there must be room for it.
+    pub fn poll(
+        &mut self,
+        context: &mut Context<'_>,
+        too_large: impl Fn(usize) -> bool,
+        pass: &mut Pass,
+    ) -> Poll<Result<Bytes, FailureKind>> {
+        // The end of the stream is awaited, else the answer would be followed by a reset.
+        while !self.is_whole(&too_large, pass)? || !self.body.is_end_stream() {
+            match ready!(self.poll_data(context))? {
+                Some(bytes) => self.buffer.push(bytes),
+                None if self.is_whole(&too_large, pass)? => break,
+                None => return Poll::Ready(Err(FailureKind::Undecodable)),
+            }
+        }
+        Poll::Ready(Ok(std::mem::take(&mut self.buffer).into_message()))
+    }
+
+    /// Whether the message is there, and nothing behind it, which is an error.
+    fn is_whole(&mut self, too_large: impl Fn(usize) -> bool, pass: &mut Pass) -> Result<bool, FailureKind> {
+        if self.size.is_none() {
+            self.size = self.buffer.message_size()?;
+            match self.size {
+                Some(size) if too_large(size) => return Err(FailureKind::Undecodable),
+                Some(size) if !pass.hold(size) => return Err(FailureKind::Overload),
+                Some(_) => {}
+                None => return Ok(false),
+            }
+        }
+        match self.size.map(|size| self.buffer.len().cmp(&(PREFIX + size))) {
+            Some(Ordering::Greater) => Err(FailureKind::Undecodable),
+            there => Ok(there == Some(Ordering::Equal)),
+        }
+    }
+
+    /// The next bytes of the body; `None` at its end.
+    fn poll_data(&mut self, context: &mut Context<'_>) -> Poll<Result<Option<Bytes>, FailureKind>> {
+        loop {
+            match ready!(Pin::new(&mut self.body).poll_frame(context)) {
+                None => return Poll::Ready(Ok(None)),
+                Some(Err(_)) => return Poll::Ready(Err(FailureKind::Undecodable)),
+                Some(Ok(frame)) => match frame.into_data() {
+                    Ok(bytes) => return Poll::Ready(Ok(Some(bytes))),
+                    Err(_trailers) => {}
+                },
+            }
         }
     }
 }
 
 /// Received bytes; the first piece is kept as it is, since mostly it is all there will be.
-#[derive(Default)]
+#[derive(Default, Debug)]
 struct Buffer {
     first: Bytes,
     more: BytesMut,

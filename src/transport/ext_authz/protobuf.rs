@@ -47,7 +47,30 @@ pub fn each<'m>(
 }
 
 /// Takes one field off the front of a message.
+#[inline]
 fn next<'m>(message: &mut &'m [u8], groups: u32) -> Result<(u32, Value<'m>), Malformed> {
+    match usual(message) {
+        Some((number, bytes)) => Ok((number, Value::Bytes(bytes))),
+        None => any(message, groups),
+    }
+}
+
+/// Takes a field off the front that holds bytes, as nearly all do, and has a number of one byte; else nothing is taken.
+#[inline]
+pub fn usual<'m>(message: &mut &'m [u8]) -> Option<(u32, &'m [u8])> {
+    const NUMBER: u32 = 0x78;
+    let [tag, rest @ ..] = *message else { return None };
+    let (tag, mut rest) = (u32::from(*tag), rest);
+    if tag & !NUMBER != LENGTH || tag & NUMBER == 0 {
+        return None;
+    }
+    let size = usize::try_from(varint(&mut rest).ok()?).ok()?;
+    let bytes = take(&mut rest, size).ok()?;
+    *message = rest;
+    Some((tag >> 3, bytes))
+}
+
+fn any<'m>(message: &mut &'m [u8], groups: u32) -> Result<(u32, Value<'m>), Malformed> {
     let tag = u32::try_from(varint(message)?).map_err(|_| Malformed)?;
     let number = tag >> 3;
     let value = match tag & 7 {

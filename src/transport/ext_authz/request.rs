@@ -5,7 +5,7 @@
 
 use std::net::IpAddr;
 
-use super::wire::{CheckRequest, HttpRequest, Peer};
+use super::wire::{CheckRequest, Peer};
 use crate::config::IpNet;
 use crate::model::{Body, Header};
 use crate::service::FailureKind;
@@ -24,10 +24,15 @@ pub fn policy<'m>(check: &CheckRequest<'m>) -> Result<Option<&'m str>, Refusal> 
     check.policy.map(|name| std::str::from_utf8(name).map_err(|_| unknown)).transpose()
 }
 
-/// The client's request. `limit` is the largest body its policy inspects.
-pub fn original<'m>(check: &CheckRequest<'m>, trusted: &[IpNet], limit: usize) -> Result<Original<'m>, Refusal> {
-    let http = check.http.as_ref().ok_or(Refusal::Failure(FailureKind::Undecodable))?;
-    let lines = Lines::of(http);
+/// The client's request. `limit` tells the largest body its policy inspects.
+pub fn original<'m>(
+    mut check: CheckRequest<'m>,
+    trusted: &[IpNet],
+    limit: impl FnOnce() -> usize,
+) -> Result<Original<'m>, Refusal> {
+    let policy = policy(&check)?;
+    let http = check.http.as_mut().ok_or(Refusal::Failure(FailureKind::Undecodable))?;
+    let lines = Lines::of(std::mem::take(&mut http.header_map), &http.headers);
     let method = lines.method.unwrap_or(http.method);
     let host = [lines.authority, Some(http.host), lines.host].into_iter().flatten().find(|host| !host.is_empty());
     let host = host.unwrap_or_default();
@@ -36,13 +41,13 @@ pub fn original<'m>(check: &CheckRequest<'m>, trusted: &[IpNet], limit: usize) -
     let bytes = if http.raw_body.is_empty() { http.body } else { http.raw_body };
     let body = body::forwarded(bytes, lines.cut, lines.length, limit, method);
     Ok(Original {
-        policy: policy(check)?,
+        policy,
         method,
         target,
         protocol,
         scheme: original::scheme(http.scheme),
         host,
-        client: client(check, &lines.headers, trusted),
+        client: client(&check.source, &lines.headers, trusted),
         server: address(&check.destination),
         headers: lines.finish(protocol, host, body),
         body,
@@ -84,18 +89,20 @@ struct Lines<'m> {
 }
 
 impl<'m> Lines<'m> {
-    fn of(http: &HttpRequest<'m>) -> Self {
-        // Room for a `host` and a framing besides what is here.
-        let headers = Vec::with_capacity(http.header_map.len().max(http.headers.len()) + 2);
-        let mut lines = Self { headers, ..Self::default() };
-        http.header_map.iter().for_each(|line| lines.add(line));
-        if http.header_map.is_empty() {
-            http.headers.iter().for_each(|entry| lines.add_joined(entry));
+    /// Lines as they arrived, or, where there are none, the map of joined values.
+    fn of(mut raw: Vec<Header<'m>>, joined: &[Header<'m>]) -> Self {
+        let mut lines = Self::default();
+        if raw.is_empty() {
+            joined.iter().for_each(|entry| lines.add_joined(entry));
+        } else {
+            raw.retain(|line| lines.shows(line));
+            lines.headers = raw;
         }
         lines
     }
 
-    fn add(&mut self, line: &Header<'m>) {
+    /// Takes note of a line; whether it is one of the client's.
+    fn shows(&mut self, line: &Header<'m>) -> bool {
         let &Header { name, value } = line;
         match name {
             b":method" => self.method = Some(value),
@@ -105,11 +112,15 @@ impl<'m> Lines<'m> {
             _ if name.eq_ignore_ascii_case(PARTIAL_BODY.as_bytes()) => {
                 self.cut = Some(self.cut == Some(true) || value != b"false")
             }
-            _ => self.keep(name, value),
+            _ => {
+                self.note(name, value);
+                return true;
+            }
         }
+        false
     }
 
-    fn keep(&mut self, name: &'m [u8], value: &'m [u8]) {
+    fn note(&mut self, name: &[u8], value: &'m [u8]) {
         if name.eq_ignore_ascii_case(b"content-length") {
             self.length = body::length(value);
             self.framed = true;
@@ -118,15 +129,17 @@ impl<'m> Lines<'m> {
         } else if name.eq_ignore_ascii_case(CHUNKED.name) {
             self.framed = true;
         }
-        self.headers.push(Header { name, value });
     }
 
     /// In the map form `a=1,b=2` is one cookie or two `Cookie` lines: rules get both readings.
     fn add_joined(&mut self, entry: &Header<'m>) {
-        self.add(entry);
+        if self.shows(entry) {
+            self.headers.push(*entry);
+        }
         if entry.name.eq_ignore_ascii_case(b"cookie") && entry.value.contains(&b',') {
             let parts = entry.value.split(|&byte| byte == b',').map(<[u8]>::trim_ascii);
-            parts.filter(|part| !part.is_empty()).for_each(|part| self.keep(entry.name, part));
+            let parts = parts.filter(|part| !part.is_empty());
+            self.headers.extend(parts.map(|part| Header { name: entry.name, value: part }));
         }
     }
 
@@ -145,8 +158,8 @@ impl<'m> Lines<'m> {
 }
 
 /// The peer of Envoy, or, if that is a trusted proxy, the client it names.
-fn client(check: &CheckRequest<'_>, headers: &[Header<'_>], trusted: &[IpNet]) -> (Option<IpAddr>, u16) {
-    let peer = address(&check.source);
+fn client(source: &Peer<'_>, headers: &[Header<'_>], trusted: &[IpNet]) -> (Option<IpAddr>, u16) {
+    let peer = address(source);
     if !peer.0.is_some_and(|peer| client::is_trusted(peer, trusted)) {
         return peer;
     }

@@ -4,6 +4,8 @@
 //! method, target, framing and `Host` are the proxy's own. Under `/check` (Envoy's HTTP flavour) method, target and
 //! `Host` are those of the call. Everything is read as bytes: values that are no text do arrive.
 
+use std::net::IpAddr;
+
 use http::header::{self, HeaderName};
 use http::request::Parts;
 use http::{HeaderMap, Uri};
@@ -70,7 +72,7 @@ pub fn original<'m>(
     route: Route<'m>,
     call: &'m Parts,
     read: Read<'m>,
-    limit: usize,
+    limit: impl FnOnce() -> usize,
     trusted: &[IpNet],
 ) -> Result<Original<'m>, Refusal> {
     match route {
@@ -86,7 +88,7 @@ fn verify<'m>(
     trusted: &[IpNet],
 ) -> Result<Original<'m>, Refusal> {
     let mut told = Told::default();
-    let mut lines = Vec::with_capacity(headers.len() + 2);
+    let mut lines = room(headers);
     lines.push(Header { name: b"host", value: b"" });
     for (name, value) in headers {
         if told.shows(name, value.as_bytes())? {
@@ -103,7 +105,11 @@ fn verify<'m>(
     let scheme = original::scheme(told.scheme.unwrap_or_default());
     let (body, framing) = told.body(method, read);
     lines.extend(framing);
-    Ok(finish(policy, method, target, scheme, host, lines, body, trusted))
+    let client = match told.lists {
+        0 | 1 => client(told.list.into_iter(), trusted),
+        _ => client(lists(&lines), trusted),
+    };
+    Ok(finish(policy, method, target, scheme, host, lines, body, client))
 }
 
 /// What a proxy's call says of the request besides its headers; the names are looked at in one pass over all headers.
@@ -119,6 +125,9 @@ struct Told<'m> {
     length: Option<&'m [u8]>,
     /// The call's own body came in chunks.
     chunked: bool,
+    /// How many `X-Forwarded-For` there are, and the last of them.
+    lists: usize,
+    list: Option<&'m [u8]>,
 }
 
 impl<'m> Told<'m> {
@@ -135,6 +144,11 @@ impl<'m> Told<'m> {
                 LENGTH => {
                     self.kept = self.kept.or(Some(value));
                     return Ok(false);
+                }
+                FOR => {
+                    self.lists += 1;
+                    self.list = Some(value);
+                    return Ok(true);
                 }
                 _ => return Ok(true),
             },
@@ -183,7 +197,7 @@ fn check<'m>(
     target: &'m str,
     call: &'m Parts,
     read: Read<'m>,
-    limit: usize,
+    limit: impl FnOnce() -> usize,
     trusted: &[IpNet],
 ) -> Result<Original<'m>, Refusal> {
     let (method, headers) = (call.method.as_str().as_bytes(), &call.headers);
@@ -204,7 +218,20 @@ fn check<'m>(
     let hidden =
         |name: &HeaderName, _: &[u8]| is_framing(name) || name == header::HOST || name.as_str() == PARTIAL_BODY;
     let headers = lines(headers, host, framing, hidden);
-    Ok(finish(Some(policy), method, target.as_bytes(), scheme, host, headers, body, trusted))
+    let client = client(lists(&headers), trusted);
+    Ok(finish(Some(policy), method, target.as_bytes(), scheme, host, headers, body, client))
+}
+
+/// The values of all `X-Forwarded-For`.
+fn lists<'m, 'h>(headers: &'h [Header<'m>]) -> impl DoubleEndedIterator<Item = &'m [u8]> + use<'m, 'h> {
+    headers.iter().filter(|header| header.name == FOR.as_bytes()).map(|header| header.value)
+}
+
+fn client<'v>(lists: impl DoubleEndedIterator<Item = &'v [u8]>, trusted: &[IpNet]) -> Option<IpAddr> {
+    match client::forwarded_for(lists, trusted) {
+        Forwarded::Client(address) => Some(address),
+        Forwarded::Unknown | Forwarded::Nobody => None,
+    }
 }
 
 #[expect(clippy::too_many_arguments, reason = "the one place where both routes meet")]
@@ -216,13 +243,8 @@ fn finish<'m>(
     host: &'m [u8],
     headers: Vec<Header<'m>>,
     body: Body<'m>,
-    trusted: &[IpNet],
+    client: Option<IpAddr>,
 ) -> Original<'m> {
-    let is_list = |header: &&Header<'_>| header.name == FOR.as_bytes();
-    let client = match client::forwarded_for(headers.iter().filter(is_list).map(|header| header.value), trusted) {
-        Forwarded::Client(address) => Some(address),
-        Forwarded::Unknown | Forwarded::Nobody => None,
-    };
     Original {
         policy,
         method,
@@ -252,6 +274,11 @@ fn only<'m>(headers: &'m HeaderMap, name: &str) -> Result<Option<&'m [u8]>, Refu
     if values.next().is_some() { Err(Refusal::Malformed) } else { Ok(first) }
 }
 
+/// Room for these headers, a `host` and a framing; a power of two, which is what the allocator is quickest with.
+fn room<'m>(headers: &HeaderMap) -> Vec<Header<'m>> {
+    Vec::with_capacity((headers.len() + 2).next_power_of_two())
+}
+
 /// All header lines but the hidden ones; `host` first, the framing last.
 fn lines<'m>(
     headers: &'m HeaderMap,
@@ -259,7 +286,7 @@ fn lines<'m>(
     framing: Option<Header<'m>>,
     hidden: impl Fn(&HeaderName, &[u8]) -> bool,
 ) -> Vec<Header<'m>> {
-    let mut lines = Vec::with_capacity(headers.len() + 2);
+    let mut lines = room(headers);
     if !host.is_empty() {
         lines.push(Header { name: b"host", value: host });
     }

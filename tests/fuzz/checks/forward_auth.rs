@@ -21,7 +21,7 @@ pub(crate) fn run(data: &[u8]) {
     let Some(route) = Route::of(&call.uri) else { return };
     let more = body.first() == Some(&b'+');
     let trusted = [IpNet { addr: [10, 0, 0, 0].into(), prefix: 8 }];
-    let Ok(original) = request::original(route, &call, Read { bytes: body, more }, 20, &trusted) else { return };
+    let Ok(original) = request::original(route, &call, Read { bytes: body, more }, || 20, &trusted) else { return };
     assert_eq!(original.target.first(), Some(&b'/'), "a target is a path");
     assert!(!more || !matches!(original.body, Body::Complete(_)), "what was cut is not whole");
     let count = |names: &[&[u8]]| original.headers.iter().filter(|line| names.contains(&line.name)).count();
