@@ -385,12 +385,14 @@ impl Active {
     fn judge(&self, call: &Call<'_>, now_micros: i64, request_id: &str) -> Judged {
         let deadline = limits::deadline(call.received + self.policy.deadline, call.deadline);
         let expired = || Instant::now() >= deadline;
-        if expired() {
+        let now = Instant::now();
+        if now >= deadline {
             return Judged::Failed(FailureKind::Deadline);
         }
+        let waited = now.saturating_duration_since(call.received);
         let inputs = Inputs {
             now_micros,
-            duration_micros: u64::try_from(call.received.elapsed().as_micros()).unwrap_or(u64::MAX),
+            duration_micros: u64::try_from(waited.as_micros()).unwrap_or(u64::MAX),
             unique_id: request_id,
             work_limit: work_limit(self.policy.body.limit),
             expired: &expired,

@@ -22,6 +22,7 @@ use crate::ruleset::RuleSet;
 use super::Call;
 use super::counts::Counts;
 
+use self::key::ByFingerprint;
 pub(super) use self::key::FingerprintKey;
 
 /// Headers that most requests carry, so that their names need not be taken apart each time.
@@ -140,7 +141,7 @@ pub(super) enum Lookup {
 
 /// Where an outcome would be stored.
 pub(super) struct Place {
-    key: Box<[u8]>,
+    key: Vec<u8>,
     /// How each header of the request is treated.
     classes: Vec<Class>,
 }
@@ -158,7 +159,7 @@ enum Class {
 }
 
 /// Outcomes by key.
-type Remembered = moka::sync::Cache<Box<[u8]>, Arc<Outcome>>;
+type Remembered = moka::sync::Cache<Box<[u8]>, Arc<Outcome>, ByFingerprint>;
 
 /// The verdict cache of one policy in one generation.
 pub(super) struct Cache {
@@ -243,7 +244,7 @@ impl Cache {
         });
         match refused {
             Some(reason) => self.bypass(reason),
-            None => self.outcomes.insert(place.key, Arc::clone(outcome)),
+            None => self.outcomes.insert(place.key.into(), Arc::clone(outcome)),
         }
     }
 
@@ -351,11 +352,11 @@ fn unstorable(outcome: &Outcome) -> Option<Bypass> {
 }
 
 fn remembered(max_bytes: u64, ttl: Duration) -> Remembered {
-    Remembered::builder()
+    moka::sync::Cache::<Box<[u8]>, Arc<Outcome>>::builder()
         .max_capacity(max_bytes)
         .weigher(|key, outcome| u32::try_from(ENTRY_BYTES + key.len() + weight(outcome)).unwrap_or(u32::MAX))
         .time_to_live(ttl)
-        .build()
+        .build_with_hasher(ByFingerprint::default())
 }
 
 /// What an entry costs beside key and outcome: the map's and the policy's bookkeeping.
