@@ -10,8 +10,9 @@ pub const PARTIAL_BODY: &str = "x-envoy-auth-partial-body";
 /// The body of a request as Envoy hands it over.
 ///
 /// `cut` is Envoy's own mark, `length` the request's `content-length`, `limit` tells the largest body the policy inspects
-/// and is asked only if there are bytes to compare with it. Envoy asks as soon as its buffer is full and then says "not cut" though more may follow, so a body of at least `limit`
-/// bytes is whole only when the length says so; and a length above the bytes at hand means that some are missing.
+/// and is asked only where that matters. Envoy asks as soon as its buffer is full and then says "not cut" though more may
+/// follow, so a body of at least `limit` bytes is whole only when the length says so; and a length above the bytes at hand
+/// means that some are missing.
 pub fn forwarded<'m>(
     bytes: &'m [u8],
     cut: Option<bool>,
