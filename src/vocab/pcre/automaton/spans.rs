@@ -69,9 +69,15 @@ type Way = (u32, usize);
 
 #[derive(Default)]
 struct Memory {
+    ways: Vec<Way>,
+    reached: Reached,
+}
+
+/// The ways a byte further.
+#[derive(Default)]
+struct Reached {
     /// The preferred first.
     ways: Vec<Way>,
-    next: Vec<Way>,
     /// In which round each list was last reached: the way that reached it first is preferred to all others.
     marks: Vec<u32>,
     round: u32,
@@ -94,9 +100,9 @@ impl Spans {
         let mut before = self.sides[self.class(from.checked_sub(1).and_then(|place| value.get(place)))];
         for place in from..=value.len() {
             if found.is_none() && !(self.anchored && place > 0) {
-                memory.reach(0, place);
+                memory.reached.add(0, place);
             }
-            std::mem::swap(&mut memory.ways, &mut memory.next);
+            std::mem::swap(&mut memory.ways, &mut memory.reached.ways);
             match memory.ways.first() {
                 None if found.is_some() || self.anchored => break,
                 Some((list, start)) if self.lists[*list as usize].takes_all => return Some((*start, value.len())),
@@ -122,16 +128,14 @@ impl Spans {
     /// the others are given up.
     fn step(&self, memory: &mut Memory, holding: Conditions, class: usize) -> Option<usize> {
         memory.begin_round();
-        let ways = std::mem::take(&mut memory.ways);
-        let ended = ways.iter().find(|(list, start)| self.leave(memory, *list, *start, holding, class));
-        let start = ended.map(|(_, start)| *start);
-        memory.ways = ways;
-        start
+        let Memory { ways, reached } = memory;
+        let ended = ways.iter().find(|(list, start)| self.leave(reached, *list, *start, holding, class));
+        ended.map(|(_, start)| *start)
     }
 
     /// Takes a way a byte further. Returns whether the match ends before it.
     #[inline]
-    fn leave(&self, memory: &mut Memory, list: u32, start: usize, holding: Conditions, class: usize) -> bool {
+    fn leave(&self, reached: &mut Reached, list: u32, start: usize, holding: Conditions, class: usize) -> bool {
         let List { entries: (from, to), sorted, .. } = self.lists[list as usize];
         let (from, to) = match sorted {
             Some(place) => (self.starts[place as usize + class], self.starts[place as usize + class + 1]),
@@ -139,13 +143,14 @@ impl Spans {
         };
         for entry in &self.entries[from as usize..to as usize] {
             let row = usize::from(entry.set) * self.words + class / 64;
-            if !entry.conditions.are_met(holding) || self.rows[row] >> (class % 64) & 1 == 0 {
+            let fits = sorted.is_some() || self.rows[row] >> (class % 64) & 1 == 1;
+            if !fits || !entry.conditions.are_met(holding) {
                 continue;
             }
             if entry.to == ACCEPT {
                 return true;
             }
-            memory.reach(entry.to, start);
+            reached.add(entry.to, start);
         }
         false
     }
@@ -164,29 +169,31 @@ impl Spans {
 impl Memory {
     /// Makes room for a pattern and forgets all ways.
     fn begin(&mut self, lists: usize) {
-        if self.marks.len() < lists {
-            self.marks.resize(lists, 0);
+        if self.reached.marks.len() < lists {
+            self.reached.marks.resize(lists, 0);
         }
         self.ways.clear();
-        self.next.clear();
         self.begin_round();
     }
 
     fn begin_round(&mut self) {
-        self.next.clear();
-        self.round = self.round.wrapping_add(1);
-        if self.round == 0 {
-            self.marks.fill(0);
-            self.round = 1;
+        let Reached { ways, marks, round } = &mut self.reached;
+        ways.clear();
+        *round = round.wrapping_add(1);
+        if *round == 0 {
+            marks.fill(0);
+            *round = 1;
         }
     }
+}
 
+impl Reached {
     #[inline]
-    fn reach(&mut self, list: u32, start: usize) {
+    fn add(&mut self, list: u32, start: usize) {
         let mark = &mut self.marks[list as usize];
         if *mark != self.round {
             *mark = self.round;
-            self.next.push((list, start));
+            self.ways.push((list, start));
         }
     }
 }
