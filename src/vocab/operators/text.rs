@@ -46,9 +46,22 @@ fn holds(text: &[u8], part: &[u8]) -> bool {
     let middle = part.len() / 2;
     match part.get(middle) {
         None => true,
-        Some(byte) if text.len() <= SHORT => memchr::memchr_iter(*byte, text)
-            .filter_map(|found| text.get(found.checked_sub(middle)?..))
-            .any(|rest| rest.starts_with(part)),
+        Some(byte) if text.len() <= SHORT => {
+            let may_hold = part.get(middle.saturating_sub(1)..).and_then(<[u8]>::first_chunk);
+            may_hold.is_none_or(|three| holds_three(text, *three))
+                && memchr::memchr_iter(*byte, text)
+                    .filter_map(|found| text.get(found.checked_sub(middle)?..))
+                    .any(|rest| rest.starts_with(part))
+        }
         Some(_) => memchr::memmem::find(text, part).is_some(),
     }
+}
+
+/// Whether three bytes follow each other somewhere in a text.
+fn holds_three(text: &[u8], [first, second, third]: [u8; 3]) -> bool {
+    let (seconds, thirds) = (text.get(1..).unwrap_or_default(), text.get(2..).unwrap_or_default());
+    let places = text.iter().zip(seconds).zip(thirds);
+    // 0 where all three are. The least, without early exit, lets the compiler look at many places at once.
+    let different = places.map(|((a, b), c)| (a ^ first) | (b ^ second) | (c ^ third));
+    different.fold(u8::MAX, u8::min) == 0
 }
