@@ -31,8 +31,9 @@ pub(crate) type ClauseOf = (u16, u8);
 #[derive(Debug)]
 pub(crate) struct Literals {
     classes: Box<[u8; 256]>,
-    /// For each state the next one for each class.
-    next: Vec<[u16; MAX_CLASSES]>,
+    /// For each state the next one for each class. There is a place for every number of 16 bits, so that none has to be
+    /// checked; those that are no state are never touched, and take no memory.
+    next: Box<[[u16; MAX_CLASSES]; 1 << 16]>,
     /// States from here on report.
     first_reporting: u16,
     /// For each reporting state the start of what it reports in `reports`, and the end of the last one's.
@@ -100,14 +101,23 @@ impl Literals {
     #[inline]
     fn walk(&self, value: &[u8], mut report: impl FnMut(usize)) {
         let mut state = 0u16;
-        for byte in value {
+        let mut read = |byte: &u8| {
             // The remainder is the class itself, and lets the compiler leave the check out.
             let class = usize::from(self.classes[usize::from(*byte)]) % MAX_CLASSES;
             state = self.next[usize::from(state)][class];
             if state >= self.first_reporting {
                 report(usize::from(state - self.first_reporting));
             }
+        };
+        // Four by four, since counting the bytes is a fifth of the work.
+        let (fours, rest) = value.as_chunks::<4>();
+        for [first, second, third, fourth] in fours {
+            read(first);
+            read(second);
+            read(third);
+            read(fourth);
         }
+        rest.iter().for_each(read);
     }
 
     fn report(&self, place: usize, fulfilled: &mut [u64]) {
@@ -116,6 +126,12 @@ impl Literals {
             fulfilled[usize::from(*word)] |= bits;
         }
     }
+}
+
+/// Zeros, as they come from the system.
+fn untouched() -> Box<[[u16; MAX_CLASSES]; 1 << 16]> {
+    let zeros = vec![[0; MAX_CLASSES]; 1 << 16].into_boxed_slice();
+    zeros.try_into().unwrap_or_else(|_| unreachable!("that is its length"))
 }
 
 /// Every byte's class. 0 is for bytes in no text; when the texts hold too many different bytes, those that are
@@ -194,8 +210,10 @@ impl Trie {
         for (new, old) in order.iter().enumerate() {
             number[*old] = new as u16;
         }
-        let row = |old: &usize| std::array::from_fn(|class| number[next[old * MAX_CLASSES + class]]);
-        let next = order.iter().map(row).collect();
+        let mut rows = untouched();
+        for (row, old) in rows.iter_mut().zip(&order) {
+            *row = std::array::from_fn(|class| number[next[old * MAX_CLASSES + class]]);
+        }
         let (mut starts, mut reports) = (vec![0], Vec::new());
         for node in reporting {
             let mut of_words: BTreeMap<u16, u64> = BTreeMap::new();
@@ -206,7 +224,7 @@ impl Trie {
             reports.extend(of_words);
             starts.push(reports.len() as u32);
         }
-        Literals { classes, next, first_reporting, starts, reports, words }
+        Literals { classes, next: rows, first_reporting, starts, reports, words }
     }
 }
 

@@ -11,12 +11,13 @@ pub(crate) const UPPER: Signature = 1;
 /// The chosen sets, as a table from byte to bits.
 #[derive(Debug)]
 pub(crate) struct Signatures {
-    of_byte: Box<[Signature; 256]>,
+    /// The lower and the upper half.
+    of_byte: Box<[[u64; 2]; 256]>,
 }
 
 impl Default for Signatures {
     fn default() -> Self {
-        Self { of_byte: Box::new([0; 256]) }
+        Self { of_byte: Box::new([[0; 2]; 256]) }
     }
 }
 
@@ -29,14 +30,24 @@ impl Signatures {
         let mut signatures = Self::default();
         for (byte, bits) in (0..=u8::MAX).zip(signatures.of_byte.iter_mut()) {
             let members = sets.iter().take(Self::MAX).enumerate().filter(|(_, set)| set.contains(byte));
-            *bits = members.fold(0, |bits, (bit, _)| bits | 1 << bit);
+            let signature: Signature = members.fold(0, |bits, (bit, _)| bits | 1 << bit);
+            *bits = [signature as u64, (signature >> 64) as u64];
         }
         signatures
     }
 
     /// The signature of a value.
     pub(crate) fn of(&self, value: &[u8]) -> Signature {
-        value.iter().fold(0, |bits, byte| bits | self.of_byte.get(usize::from(*byte)).copied().unwrap_or_default())
+        let mut bits = [0; 2];
+        let mut add = |byte: &u8| {
+            let [lower, upper] = self.of_byte.get(usize::from(*byte)).copied().unwrap_or_default();
+            bits = [bits[0] | lower, bits[1] | upper];
+        };
+        // Four by four, since counting the bytes would cost as much again.
+        let (fours, rest) = value.as_chunks::<4>();
+        fours.iter().for_each(|[a, b, c, d]| [a, b, c, d].into_iter().for_each(&mut add));
+        rest.iter().for_each(add);
+        Signature::from(bits[0]) | Signature::from(bits[1]) << 64
     }
 }
 
