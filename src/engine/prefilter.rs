@@ -43,6 +43,8 @@ pub(crate) struct Sieve {
     out: Vec<u8>,
     /// Nodes whose children are to be visited with a form.
     pending: Vec<(NodeIndex, usize)>,
+    /// What transformations made of the forms of the value at hand.
+    steps: Vec<Step>,
     /// Entries that may match the form at hand.
     candidates: Vec<u64>,
     fulfilled: Vec<u64>,
@@ -58,6 +60,14 @@ struct Form {
     /// The entries that look at it; of no meaning until there is any.
     entries: Vec<u64>,
     any: bool,
+}
+
+/// A transformation leads from one form to another, or leaves it as it is.
+#[derive(Debug)]
+struct Step {
+    from: usize,
+    transformation: usize,
+    to: usize,
 }
 
 impl Sieve {
@@ -155,7 +165,10 @@ impl<'a> Transaction<'a> {
             let done = self.work.prelude.done();
             self.work.sieve.todo.iter_mut().zip(done).for_each(|(word, done)| *word &= !done);
         }
-        for question in &parts.questions {
+        for (number, question) in parts.questions.iter().enumerate() {
+            if phase == Phase::RequestHeaders && self.work.prelude.answers(number) {
+                continue;
+            }
             let link = self.rules.rule(question.rule).and_then(|rule| rule.links.first());
             let done = match link.and_then(|link| self.tx_answer(link)) {
                 Some(false) => &question.in_vain,
@@ -249,12 +262,13 @@ impl<'a> Transaction<'a> {
             let Sieve { forms, buffers, candidates, found, .. } = &mut *sieve;
             let Some(form) = forms.get(index).filter(|form| form.any) else { continue };
             let length = form.text(value, buffers).len();
-            candidates.clear();
+            candidates.clone_from(&form.entries);
             let long = self.rules.prefilter.of_length(length);
-            let words = form.entries.iter().zip(long).zip(&*found);
             let mut any = 0;
-            candidates
-                .extend(words.map(|((entries, long), found)| entries & long & !found).inspect(|word| any |= word));
+            for ((word, long), found) in candidates.iter_mut().zip(long).zip(&*found) {
+                *word &= long & !found;
+                any |= *word;
+            }
             if any != 0 && self.spend(length) {
                 self.look_at_form(sieve, index, value);
             }
@@ -264,9 +278,10 @@ impl<'a> Transaction<'a> {
     /// Makes all forms of a value that any live entry looks at. Returns how many there are.
     fn transform(&mut self, sieve: &mut Sieve, root: NodeIndex, value: &[u8]) -> usize {
         let prefilter = &self.rules.prefilter;
-        let Sieve { plans, forms, buffers, pending, out, .. } = sieve;
+        let Sieve { plans, forms, buffers, pending, steps, out, .. } = sieve;
         let (mut used, mut count) = (0, 0);
         push_form(forms, &mut count, None, prefilter.signatures.of(value));
+        steps.clear();
         pending.clear();
         pending.push((root, 0));
         while let Some((node, place)) = pending.pop() {
@@ -277,24 +292,32 @@ impl<'a> Transaction<'a> {
                 let Some(next) = prefilter.node(*child) else { continue };
                 let Some(form) = forms.get(place) else { break };
                 let text = form.text(value, buffers);
-                let acts = text.len() >= next.least && self.spend(text.len());
-                let apply = TRANSFORMATIONS.get(next.transformation).filter(|_| acts).map(|entry| entry.apply);
-                out.clear();
-                if !apply.is_some_and(|apply| apply(text, out, &self.rules.transformation_context)) {
-                    if acts {
-                        pending.push((*child, place));
-                    }
+                if text.len() < next.least {
                     continue;
                 }
-                let signature = prefilter.signatures.of(out);
-                let is = |known: &Form| known.signature == signature && known.text(value, buffers) == out.as_slice();
-                let known = forms.iter().take(count).position(is);
-                if known.is_none() {
-                    push_form(forms, &mut count, Some(used), signature);
-                    keep(buffers, used, out);
-                    used += 1;
+                let is = |done: &&Step| (done.from, done.transformation) == (place, next.transformation);
+                if let Some(step) = steps.iter().find(is) {
+                    pending.push((*child, step.to));
+                    continue;
                 }
-                pending.push((*child, known.unwrap_or(count - 1)));
+                let Some(entry) = TRANSFORMATIONS.get(next.transformation).filter(|_| self.spend(text.len())) else {
+                    continue;
+                };
+                out.clear();
+                let mut to = place;
+                if (entry.apply)(text, out, &self.rules.transformation_context) {
+                    let signature = prefilter.signatures.of(out);
+                    let is =
+                        |known: &Form| known.signature == signature && known.text(value, buffers) == out.as_slice();
+                    to = forms.iter().take(count).position(is).unwrap_or(count);
+                    if to == count {
+                        push_form(forms, &mut count, Some(used), signature);
+                        keep(buffers, used, out);
+                        used += 1;
+                    }
+                }
+                steps.push(Step { from: place, transformation: next.transformation, to });
+                pending.push((*child, to));
             }
         }
         count

@@ -7,7 +7,7 @@
 use super::transaction::Transaction;
 use super::tx::Tx;
 use crate::model::Phase;
-use crate::ruleset::prefilter::insert;
+use crate::ruleset::prefilter::{Question, insert};
 use crate::ruleset::rule::{Change, Ctl, Disruptive, Effect, Link, Operator, Rule, Selector, SetVar, TxName};
 use crate::ruleset::template::Template;
 use crate::vocab::variables::Variable;
@@ -21,6 +21,8 @@ pub(crate) struct Prelude {
     tx: Tx,
     /// A bit for the place of each rule of phase 1 that is done with.
     done: Vec<u64>,
+    /// A bit for each question of phase 1 that is about such rules only.
+    answered: Vec<u64>,
 }
 
 impl Prelude {
@@ -31,8 +33,29 @@ impl Prelude {
 
     /// Whether the rule at this place of phase 1 is done with.
     pub(crate) fn covers(&self, place: usize) -> bool {
-        self.done.get(place / 64).is_some_and(|bits| bits >> (place % 64) & 1 == 1)
+        contains(&self.done, place)
     }
+
+    /// Whether the question with this number, of phase 1, is about rules that are done with.
+    pub(crate) fn answers(&self, number: usize) -> bool {
+        contains(&self.answered, number)
+    }
+}
+
+fn contains(bits: &[u64], place: usize) -> bool {
+    bits.get(place / 64).is_some_and(|word| word >> (place % 64) & 1 == 1)
+}
+
+/// The questions that only concern places in `done`.
+fn answered(questions: &[Question], done: &[u64]) -> Vec<u64> {
+    let mut answered = vec![0; questions.len().div_ceil(64)];
+    for (number, question) in questions.iter().enumerate() {
+        let concerned = question.in_vain.iter().zip(&question.skipped).map(|(in_vain, skipped)| in_vain | skipped);
+        if concerned.zip(done).all(|(places, done)| places & !done == 0) {
+            insert(&mut answered, number);
+        }
+    }
+    answered
 }
 
 /// What a rule is to the prelude.
@@ -90,6 +113,8 @@ impl<'a> Transaction<'a> {
             (from..place.min(list.len())).for_each(|skipped| insert(&mut done, skipped));
         }
         self.work.prelude.tx.copy(&self.state.tx);
+        let parts = rules.prefilter.phases.get(Phase::RequestHeaders.index()).filter(|_| !done.is_empty());
+        self.work.prelude.answered = parts.map(|parts| answered(&parts.questions, &done)).unwrap_or_default();
         self.work.prelude.done = done;
         self.work.prelude.about = rules.prefilter.identity;
         self.state.highest_severity = severity;
