@@ -88,7 +88,7 @@ fn note_macro(footprint: &mut Footprint, rule: &Rule, found: &Macro) {
 }
 
 /// Every macro of a rule.
-fn macros(rule: &Rule) -> Vec<&Macro> {
+pub(super) fn macros(rule: &Rule) -> Vec<&Macro> {
     let mut found = text_macros(rule);
     for link in &rule.links {
         found.extend(operator_macros(link));

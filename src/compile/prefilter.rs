@@ -3,6 +3,7 @@
 mod chains;
 mod guards;
 mod questions;
+mod relays;
 mod sources;
 mod trees;
 
@@ -68,6 +69,7 @@ pub(super) fn build(
         asked: questions::slots(&parts),
         phases: parts,
         reads_matches_before,
+        relays: relays::find(rules),
         words,
         sources,
         nodes,

@@ -314,3 +314,56 @@ fn a_dataset_is_refused_once_and_where_it_is_used() {
     check(&format!("SecDataset bad `one`\n{rule}"), &expected);
     check("SecDataset bad `\nSecMarker a\nSecRul", &[(Error, refused, "SecDataset")]);
 }
+
+/// Which rules hand over from link to link, and in what patterns others may find the names.
+#[track_caller]
+fn relays(text: &str, expected: &[(u32, usize)]) {
+    let loader = MemoryLoader::new();
+    let parsed = parse_text(&loader, "t.conf", text.as_bytes());
+    let rules = compile(&parsed.program, &loader).rules.unwrap();
+    let id = |relay: &crate::ruleset::prefilter::Relay| rules.rule(relay.rule).unwrap().info.id.get();
+    let found: Vec<_> = rules.prefilter.relays.iter().map(|relay| (id(relay), relay.others.len())).collect();
+    assert_eq!(found, expected, "{text}");
+}
+
+#[test]
+fn a_rule_hands_over_in_variables_of_its_own_only() {
+    let relay = "SecRule ARGS_NAMES \"@rx ^.*$\" \"id:1,phase:2,capture,chain,setvar:'tx.a_%{TX.0}=/%{TX.0}/'\"\n\
+                 SecRule TX:/^a_/ \"@within %{tx.list}\"\n";
+    relays(relay, &[(1, 0)]);
+    for (other, patterns) in [
+        ("SecRule TX:/b_a/ \"@gt 1\" \"id:2,phase:2\"", 1),
+        ("SecRule TX:/^b_/ \"@gt 1\" \"id:2,phase:2\"", 0),
+        ("SecRule TX:b \"@gt 1\" \"id:2,phase:2,setvar:'tx.b_%{TX.0}=%{tx.0}'\"", 0),
+    ] {
+        relays(&format!("{relay}{other}"), &[(1, patterns)]);
+    }
+    for other in [
+        "SecRule TX \"@gt 1\" \"id:2,phase:2\"",
+        "SecRule TX:/a/ \"@gt 1\" \"id:2,phase:2\"",
+        "SecRule TX:/_b/ \"@gt 1\" \"id:2,phase:2\"",
+        "SecRule TX:/^a_b/ \"@gt 1\" \"id:2,phase:2\"",
+        "SecRule TX:/^a/ \"@gt 1\" \"id:2,phase:2\"",
+        "SecRule TX:/b$/ \"@gt 1\" \"id:2,phase:2\"",
+        "SecRule TX:a_b \"@gt 1\" \"id:2,phase:2\"",
+        "SecAction \"id:2,phase:2,setvar:'tx.a_b=1'\"",
+        "SecAction \"id:2,phase:2,setvar:'tx.a%{TX.0}=1'\"",
+        "SecAction \"id:2,phase:2,setvar:'tx.%{TX.0}=1'\"",
+        "SecAction \"id:2,phase:2,msg:'%{tx.a_b}'\"",
+    ] {
+        relays(&format!("{relay}{other}"), &[]);
+    }
+    for (from, to) in [
+        ("\"@rx", "\"!@rx"),
+        ("=/%{TX.0}/", "=/%{tx.b}/"),
+        ("=/", "=+/"),
+        ("tx.a_", "tx."),
+        ("TX:/^a_/", "TX:/a_/"),
+        ("TX:/^a_/", "&TX:/^a_/"),
+        ("\"@within", "\"!@within"),
+        ("%{tx.list}", "%{tx.1}"),
+    ] {
+        assert!(relay.contains(from), "{from}");
+        relays(&relay.replace(from, to), &[]);
+    }
+}

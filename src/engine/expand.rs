@@ -9,7 +9,12 @@ use crate::vocab::variables::{Origin, Variable};
 impl Transaction<'_> {
     /// Appends the text of a template to `out`.
     pub(crate) fn expand_into(&mut self, template: &Template, rule: &Rule, out: &mut Vec<u8>) {
-        for piece in template.pieces() {
+        self.expand_pieces(template.pieces(), rule, out);
+    }
+
+    /// Appends the text of some pieces of a template to `out`.
+    pub(crate) fn expand_pieces(&mut self, pieces: &[Piece], rule: &Rule, out: &mut Vec<u8>) {
+        for piece in pieces {
             match piece {
                 Piece::Literal(text) => out.extend_from_slice(text),
                 Piece::Macro(found) => self.expand_macro(found, rule, out),

@@ -7,7 +7,8 @@ use super::transaction::Transaction;
 use super::values::{self, Decimal};
 use crate::model::{Fault, Matched, RuleMatch};
 use crate::ruleset::index::{RuleIndex, TxSlot};
-use crate::ruleset::rule::{Ctl, Effect, Link, Operator, Rule, Selector, Target};
+use crate::ruleset::prefilter::Relay;
+use crate::ruleset::rule::{Change, Ctl, Effect, KeyPattern, Link, Operator, Rule, Selector, SetVar, Target, TxName};
 use crate::vocab::operators::MatchLimit;
 use crate::vocab::transformations::TRANSFORMATIONS;
 use crate::vocab::variables::{Origin, Variable};
@@ -19,6 +20,15 @@ struct Current<'a> {
     link: &'a Link,
     place: EffectPlace,
     last: bool,
+    /// Where the link hands over to the next: that is asked at once, in place of the link's effects.
+    handing_over: Option<HandingOver<'a>>,
+}
+
+/// See [`Relay`].
+#[derive(Clone, Copy)]
+struct HandingOver<'a> {
+    next: &'a Link,
+    others: &'a [KeyPattern],
 }
 
 /// A value under evaluation.
@@ -35,6 +45,8 @@ struct Member<'v> {
 struct Found {
     any: bool,
     matches: Vec<Matched>,
+    /// Something was handed over that is of interest to the next link, or to others.
+    handed_over: bool,
 }
 
 impl<'a> Transaction<'a> {
@@ -44,8 +56,9 @@ impl<'a> Transaction<'a> {
         let mut found = Found::default();
         for (number, link) in rule.links.iter().enumerate() {
             let place = EffectPlace { rule: index, link: number, effect: 0 };
-            let current = Current { rule, link, place, last: number + 1 == rule.links.len() };
-            found = self.match_link(current);
+            let current = Current { rule, link, place, last: number + 1 == rule.links.len(), handing_over: None };
+            found.any = false;
+            self.match_link(current, &mut found);
             if !found.any || self.gave_up() {
                 return false;
             }
@@ -57,28 +70,67 @@ impl<'a> Transaction<'a> {
         true
     }
 
-    fn match_link(&mut self, current: Current<'a>) -> Found {
+    /// Whether the second link of such a rule matches nothing that the first hands over to it. Then the rule does not match,
+    /// and what it leaves behind is there, but for the variables in between, which nobody looks for.
+    pub(crate) fn relays_in_vain(&mut self, rule: &'a Rule, relay: &'a Relay) -> bool {
+        let [first, next, ..] = &*rule.links else { return false };
+        if self.state.removed_of_tx {
+            return false;
+        }
+        self.state.matched.clear();
+        let faults = self.result.faults.len();
+        let place = EffectPlace { rule: relay.rule, link: 0, effect: 0 };
+        let handing_over = Some(HandingOver { next, others: &relay.others });
         let mut found = Found::default();
+        self.match_link(Current { rule, link: first, place, last: false, handing_over }, &mut found);
+        if (found.handed_over || self.result.faults.len() > faults) && !self.gave_up() {
+            // The rule is evaluated all over; a step limit that was reached may tell in what the next link asks for.
+            self.result.faults.truncate(faults);
+            return false;
+        }
+        true
+    }
+
+    /// Whether the next link matches what the effects of this one would hand over, or others would find it.
+    fn interests(&mut self, current: Current<'a>, handing_over: HandingOver<'a>) -> bool {
+        let HandingOver { next, others } = handing_over;
+        let [Effect::SetVar(SetVar { name: TxName::Dynamic(name), change: Change::Set(value) })] =
+            &*current.link.effects
+        else {
+            return true;
+        };
+        let Operator::Compare { compare, argument } = &next.operator else { return true };
+        let mut text = std::mem::take(&mut self.work.argument);
+        text.clear();
+        self.expand_pieces(name.pieces().get(1..).unwrap_or_default(), current.rule, &mut text);
+        let is_found = others.iter().any(|pattern| pattern.is_match(&text));
+        text.clear();
+        self.expand_into(value, current.rule, &mut text);
+        self.spend(text.len() + 1);
+        let slot = argument.as_slot().and_then(|slot| self.state.tx.get(slot));
+        let matched = compare(argument.as_literal().or(slot).unwrap_or_default(), &text);
+        self.work.argument = text;
+        is_found || matched
+    }
+
+    fn match_link(&mut self, current: Current<'a>, found: &mut Found) {
         if matches!(current.link.operator, Operator::Never) {
-            return found;
+            return;
         }
         if matches!(current.link.operator, Operator::Always) {
             self.work.captures.clear();
-            self.matched(current, Member { variable: Variable::Tx, count: false, key: b"", value: b"" }, &mut found);
-            return found;
+            self.matched(current, Member { variable: Variable::Tx, count: false, key: b"", value: b"" }, found);
+            return;
         }
         for target in &current.link.targets {
             if let (Selector::Tx(slot), false) = (&target.selector, target.count) {
-                self.match_tx(current, target, *slot, &mut found);
+                self.match_tx(current, target, *slot, found);
             } else if target.count {
-                self.match_count(current, target, &mut found);
+                self.match_count(current, target, found);
             } else {
-                self.for_each_member(current, target, &mut |this, member| {
-                    this.match_member(current, member, &mut found)
-                });
+                self.for_each_member(current, target, &mut |this, member| this.match_member(current, member, found));
             }
         }
-        found
     }
 
     /// Visits the members of a target that no exclusion covers.
@@ -224,9 +276,10 @@ impl<'a> Transaction<'a> {
         match &link.operator {
             Operator::Always => Ok(true),
             Operator::Never => Ok(false),
-            Operator::Compare { compare, argument } => match argument.as_literal() {
-                Some(text) => Ok(compare(text, value)),
-                None => {
+            Operator::Compare { compare, argument } => match (argument.as_literal(), argument.as_slot()) {
+                (Some(text), _) => Ok(compare(text, value)),
+                (None, Some(slot)) => Ok(compare(self.state.tx.get(slot).unwrap_or_default(), value)),
+                (None, None) => {
                     let text = self.expand_argument(argument, current.rule);
                     let result = compare(&text, value);
                     self.work.argument = text;
@@ -255,7 +308,10 @@ impl<'a> Transaction<'a> {
         if !self.work.captures.is_empty() && !current.link.negated {
             self.state.tx.set_captures(self.work.captures.iter());
         }
-        self.run_effects(current.rule, current.link, current.place);
+        match current.handing_over {
+            Some(to) => found.handed_over = found.handed_over || self.interests(current, to),
+            None => self.run_effects(current.rule, current.link, current.place),
+        }
         if current.last && (current.rule.log || current.rule.audit) {
             let mut data = self.expand(&current.rule.logdata, current.rule);
             if data.len() > Matched::MAX_DATA_BYTES {

@@ -171,10 +171,13 @@ impl<'a> Transaction<'a> {
         }
         while let Some(index) = self.next_rule(list, phase, &mut place) {
             let Some(rule) = rules.rule(index).filter(|_| !self.state.removed.contains(index)) else { continue };
-            if self.path == Path::Prefiltered && self.asks_in_vain(rule) {
+            let prefiltered = self.path == Path::Prefiltered;
+            if prefiltered && self.asks_in_vain(rule) {
                 continue;
             }
-            let matched = self.match_rule(rule, index);
+            let relay = rules.prefilter.relay(index).filter(|_| prefiltered);
+            let in_vain = relay.is_some_and(|relay| self.relays_in_vain(rule, relay));
+            let matched = !in_vain && self.match_rule(rule, index);
             if self.ended || self.gave_up() {
                 return;
             }

@@ -11,7 +11,7 @@ pub(crate) mod signature;
 use self::literals::Literals;
 use self::signature::{Signature, Signatures};
 use super::index::{RuleBits, RuleIndex, TxSlot};
-use super::rule::Selector;
+use super::rule::{KeyPattern, Selector};
 use crate::vocab::variables::Variable;
 
 /// A set of [`Entry`]s, by their places; as many words as all entries need.
@@ -44,6 +44,8 @@ pub(crate) struct Prefilter {
     pub(crate) asked: Vec<bool>,
     /// Some rule can read what a match of an earlier rule left in the `MATCHED_*` variables.
     pub(crate) reads_matches_before: bool,
+    /// Rules that hand over from link to link, see [`Relay`].
+    pub(crate) relays: Vec<Relay>,
     /// Tells prefilters apart whose plans are kept in a scratch.
     pub(crate) identity: u64,
 }
@@ -62,6 +64,14 @@ pub(crate) struct Entry {
     pub(crate) as_is: bool,
     /// The operator is given the value in lower case.
     pub(crate) lower: bool,
+}
+
+/// A rule whose first link does nothing but hand over to the second, in TX variables whose names are made of what it
+/// matched. Nobody else learns of them as long as none of `others` is found in such a name behind its literal beginning.
+#[derive(Debug)]
+pub(crate) struct Relay {
+    pub(crate) rule: RuleIndex,
+    pub(crate) others: Vec<KeyPattern>,
 }
 
 /// The rules of a phase, those that are covered and the others.
@@ -139,6 +149,11 @@ impl Prefilter {
     /// The node at an index; `None` never happens for indices of this prefilter.
     pub(crate) fn node(&self, index: NodeIndex) -> Option<&Node> {
         self.nodes.get(index.0 as usize)
+    }
+
+    /// What is known of a rule that hands over from link to link.
+    pub(crate) fn relay(&self, rule: RuleIndex) -> Option<&Relay> {
+        self.relays.iter().find(|relay| relay.rule == rule)
     }
 
     /// Whether a rule asks about this variable before all else.

@@ -131,6 +131,7 @@ pub enum Selector {
 
 impl Selector {
     /// Whether a member with this key is meant.
+    #[inline]
     pub fn matches(&self, key: &[u8]) -> bool {
         match self {
             Self::All => true,
@@ -153,6 +154,7 @@ pub struct KeyPattern {
 
 #[derive(Clone, Debug)]
 struct KeyText {
+    /// In lower case.
     text: Box<[u8]>,
     /// At the beginning only.
     first: bool,
@@ -166,15 +168,23 @@ impl KeyPattern {
         let rest = rest.strip_suffix(b"*").and_then(|rest| rest.split_last()).map_or(rest, |(_, rest)| rest);
         let literal =
             |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'=' | b'/' | b':' | b'%');
-        let text = rest.iter().all(literal).then(|| KeyText { text: rest.into(), first });
+        let text = rest.iter().all(literal).then(|| KeyText { text: rest.to_ascii_lowercase().into(), first });
         Self { regex, text }
+    }
+
+    /// The text, in lower case, that is all the pattern asks for, and whether at the beginning only.
+    pub(crate) fn text(&self) -> Option<(&[u8], bool)> {
+        self.text.as_ref().map(|found| (&*found.text, found.first))
     }
 
     /// Whether the pattern is found in the key.
     pub fn is_match(&self, key: &[u8]) -> bool {
         let Some(KeyText { text, first }) = &self.text else { return self.regex.is_match(key) };
-        let starts_at =
-            |place: usize| key.get(place..place + text.len()).is_some_and(|part| part.eq_ignore_ascii_case(text));
+        let starts = |byte: &u8| text.first().is_none_or(|first| byte.eq_ignore_ascii_case(first));
+        let starts_at = |place: usize| {
+            let part = key.get(place..place + text.len()).unwrap_or_default();
+            part.first().is_none_or(starts) && part.eq_ignore_ascii_case(text)
+        };
         match key.len().checked_sub(text.len()) {
             None => false,
             Some(_) if *first => starts_at(0),

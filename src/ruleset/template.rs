@@ -64,6 +64,14 @@ impl Template {
         }
     }
 
+    /// The TX variable that is all of the text.
+    pub(crate) fn as_slot(&self) -> Option<TxSlot> {
+        match self.pieces.as_slice() {
+            [Piece::Macro(found)] if found.variable == Variable::Tx => found.slot,
+            _ => None,
+        }
+    }
+
     /// The macros in order.
     pub fn macros(&self) -> impl Iterator<Item = &Macro> {
         self.pieces.iter().filter_map(|piece| match piece {

@@ -107,6 +107,11 @@ impl Pattern {
         !matches!(self.0, Engine::Backtracking(..))
     }
 
+    /// Whether the pattern matches every value, and that whole.
+    pub const fn is_everything(&self) -> bool {
+        matches!(self.0, Engine::Everything)
+    }
+
     /// Whether the pattern is found in the value.
     ///
     /// # Errors

@@ -4,7 +4,7 @@
 //! Requests: those of the CRS regression tests, the ordinary requests of `tests/vectors/benign`, and mutations of both
 //! (encodings, case, blanks, splices; in the query, names, path, cookies, headers, and form, JSON, XML and multipart
 //! bodies). Rules: both CRS versions at each paranoia level, detecting (so that every rule is reached) and blocking, and
-//! the rules of `odd.conf`, made to defeat the prefilter.
+//! the rules of `odd.conf` and `relays.conf`, made to defeat the prefilter.
 //!
 //! `cargo test --release --test prefilter -- [MUTATIONS [SEED]]`. The CRS is read in place from `../shared/crs`; where it
 //! is absent, the suite says so loudly and counts its runs as skipped.
@@ -36,6 +36,10 @@ use portcullis::sets;
 /// Mutations in all when no number is given: what a build with optimisation does in about a minute, and a sample.
 const MUTATIONS: usize = if cfg!(debug_assertions) { 4_000 } else { 240_000 };
 
+/// Rules made to defeat the prefilter.
+const ODD: [(&str, &[u8]); 2] =
+    [("odd.conf", include_bytes!("odd.conf")), ("relays.conf", include_bytes!("relays.conf"))];
+
 /// Differences shown in full.
 const SHOWN: usize = 5;
 
@@ -47,10 +51,12 @@ fn main() -> ExitCode {
         .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared"), PathBuf::from);
     let (mut compared, mut differences, mut skipped) = (0, 0, 0);
     let ordinary = benign();
-    let odd = odd_rules();
     let payloads = Payloads::new(&ordinary, &[]);
     let mutated = mutations / 10;
-    report("odd rules", run(&odd, &ordinary, &payloads, mutated, seed), &mut compared, &mut differences);
+    for (name, text) in ODD {
+        let result = run(&odd_rules(name, text), &ordinary, &payloads, mutated, seed);
+        report(name, result, &mut compared, &mut differences);
+    }
     for version in ["4.28.0", "3.3.10"] {
         let folder = shared.join("crs").join(version);
         if !folder.is_dir() {
@@ -90,9 +96,9 @@ fn rule_sets(folder: &Path) -> Vec<(String, RuleSet)> {
     detecting.chain([("PL1 blocking".into(), load(1, Mode::Block))]).collect()
 }
 
-fn odd_rules() -> RuleSet {
+fn odd_rules(name: &str, text: &[u8]) -> RuleSet {
     let loader = MemoryLoader::default();
-    let parsed = parse_text(&loader, "odd.conf", include_bytes!("odd.conf"));
+    let parsed = parse_text(&loader, name, text);
     let compiled = compile(&parsed.program, &loader);
     let messages: Vec<_> = parsed.diagnostics.iter().chain(&compiled.diagnostics).map(|found| &found.message).collect();
     compiled.rules.unwrap_or_else(|| panic!("{messages:?}"))

@@ -38,6 +38,11 @@ fn note_necessary(pattern: &[u8], context: &mut dyn BuildContext) {
 impl Matcher for Rx {
     fn is_match(&self, value: &[u8], captures: Option<&mut Captures>) -> Result<bool, MatchLimit> {
         let Some(captures) = captures else { return self.0.is_match(value) };
+        if self.0.is_everything() {
+            captures.clear();
+            captures.push(value);
+            return Ok(true);
+        }
         let mut groups = Groups::default();
         let matched = self.0.find_at(value, 0, &mut groups)?;
         if matched {
