@@ -31,9 +31,8 @@ pub(crate) type ClauseOf = (u16, u8);
 #[derive(Debug)]
 pub(crate) struct Literals {
     classes: Box<[u8; 256]>,
-    /// For each state the next one for each class. There is a place for every number of 16 bits, so that none has to be
-    /// checked; those that are no state are never touched, and take no memory.
-    next: Box<[[u16; MAX_CLASSES]; 1 << 16]>,
+    /// For each state the next one for each class.
+    next: Vec<[u16; MAX_CLASSES]>,
     /// States from here on report.
     first_reporting: u16,
     /// For each reporting state the start of what it reports in `reports`, and the end of the last one's.
@@ -128,12 +127,6 @@ impl Literals {
     }
 }
 
-/// Zeros, as they come from the system.
-fn untouched() -> Box<[[u16; MAX_CLASSES]; 1 << 16]> {
-    let zeros = vec![[0; MAX_CLASSES]; 1 << 16].into_boxed_slice();
-    zeros.try_into().unwrap_or_else(|_| unreachable!("that is its length"))
-}
-
 /// Every byte's class. 0 is for bytes in no text; when the texts hold too many different bytes, those that are
 /// rarest in requests share class 1, and a text with one of them is found too often, never too seldom.
 fn classes(clauses: &[(ClauseOf, &[Vec<u8>])]) -> Box<[u8; 256]> {
@@ -210,10 +203,8 @@ impl Trie {
         for (new, old) in order.iter().enumerate() {
             number[*old] = new as u16;
         }
-        let mut rows = untouched();
-        for (row, old) in rows.iter_mut().zip(&order) {
-            *row = std::array::from_fn(|class| number[next[old * MAX_CLASSES + class]]);
-        }
+        let row = |old: &usize| std::array::from_fn(|class| number[next[old * MAX_CLASSES + class]]);
+        let next = order.iter().map(row).collect();
         let (mut starts, mut reports) = (vec![0], Vec::new());
         for node in reporting {
             let mut of_words: BTreeMap<u16, u64> = BTreeMap::new();
@@ -224,7 +215,7 @@ impl Trie {
             reports.extend(of_words);
             starts.push(reports.len() as u32);
         }
-        Literals { classes, next: rows, first_reporting, starts, reports, words }
+        Literals { classes, next, first_reporting, starts, reports, words }
     }
 }
 
