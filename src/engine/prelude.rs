@@ -78,7 +78,7 @@ impl<'a> Transaction<'a> {
             self.state.tx.reset(self.rules.tx_names.len());
             self.make_prelude();
         }
-        self.state.tx.copy(&self.work.prelude.tx);
+        self.state.tx.copy(&self.work.prelude.tx, self.work.prelude.about);
     }
 
     /// Runs the rules of the prelude. They have no effect but on TX; whatever else they touched is put back.
@@ -112,7 +112,7 @@ impl<'a> Transaction<'a> {
             place = rule.jump.filter(|_| matched).map_or(place, |jump| place.max(jump));
             (from..place.min(list.len())).for_each(|skipped| insert(&mut done, skipped));
         }
-        self.work.prelude.tx.copy(&self.state.tx);
+        self.work.prelude.tx.copy(&self.state.tx, 0);
         let parts = rules.prefilter.phases.get(Phase::RequestHeaders.index()).filter(|_| !done.is_empty());
         self.work.prelude.answered = parts.map(|parts| answered(&parts.questions, &done)).unwrap_or_default();
         self.work.prelude.done = done;

@@ -22,6 +22,9 @@ pub(crate) struct Tx {
     captured: u16,
     /// Value buffers that wait to be used again.
     spare: Vec<Vec<u8>>,
+    /// Whose slots these were, 0 for nobody's, and a bit for each that was touched since.
+    origin: u64,
+    touched: Vec<u64>,
 }
 
 impl Tx {
@@ -33,6 +36,14 @@ impl Tx {
         self.slots.resize(len, None);
         self.captured = 0;
         self.forget_dynamic();
+        self.begin_from(0);
+    }
+
+    /// What is touched from now on is told apart from what `origin` left.
+    fn begin_from(&mut self, origin: u64) {
+        self.origin = origin;
+        self.touched.clear();
+        self.touched.resize(self.slots.len().div_ceil(64), 0);
     }
 
     fn forget_dynamic(&mut self) {
@@ -43,17 +54,33 @@ impl Tx {
         }
     }
 
-    /// Takes over the slots of another; what is set otherwise is unset.
-    pub(crate) fn copy(&mut self, other: &Self) {
+    /// Takes over the slots of another; what is set otherwise is unset. The other never changes as long as it has this
+    /// number, 0 for none: then only those are put back that were touched since it was last taken over.
+    pub(crate) fn copy(&mut self, other: &Self, number: u64) {
         self.forget_dynamic();
-        self.slots.resize(other.slots.len(), None);
-        for (place, value) in self.slots.iter_mut().zip(&other.slots) {
-            match value {
-                Some(value) => fill(place, &mut self.spare, value),
-                None => self.spare.extend(place.take()),
+        self.captured = other.captured;
+        if number == 0 || self.origin != number {
+            self.slots.resize(other.slots.len(), None);
+            for (place, value) in self.slots.iter_mut().zip(&other.slots) {
+                put(place, &mut self.spare, value.as_deref());
+            }
+            return self.begin_from(number);
+        }
+        for (word, bits) in self.touched.iter_mut().enumerate() {
+            while *bits != 0 {
+                let slot = 64 * word + bits.trailing_zeros() as usize;
+                *bits &= *bits - 1;
+                if let Some((place, value)) = self.slots.get_mut(slot).zip(other.slots.get(slot)) {
+                    put(place, &mut self.spare, value.as_deref());
+                }
             }
         }
-        self.captured = other.captured;
+    }
+
+    fn touch(&mut self, slot: TxSlot) {
+        if let Some(word) = self.touched.get_mut(slot.get() / 64) {
+            *word |= 1 << (slot.get() % 64);
+        }
     }
 
     /// The value in a slot, `None` when it is unset.
@@ -66,6 +93,7 @@ impl Tx {
         if slot.is_capture() {
             self.captured = self.captured.max(slot.0 + 1);
         }
+        self.touch(slot);
         if let Some(place) = self.slots.get_mut(slot.get()) {
             fill(place, &mut self.spare, value);
         }
@@ -73,6 +101,7 @@ impl Tx {
 
     /// Unsets a slot.
     pub(crate) fn unset(&mut self, slot: TxSlot) {
+        self.touch(slot);
         if let Some(place) = self.slots.get_mut(slot.get()) {
             self.spare.extend(place.take());
         }
@@ -168,6 +197,14 @@ impl Tx {
     }
 }
 
+/// Puts a value into a slot, or none.
+fn put(place: &mut Option<Vec<u8>>, spare: &mut Vec<Vec<u8>>, value: Option<&[u8]>) {
+    match value {
+        Some(value) => fill(place, spare, value),
+        None => spare.extend(place.take()),
+    }
+}
+
 /// Puts a value into a slot, in memory that is there or was used before.
 fn fill(place: &mut Option<Vec<u8>>, spare: &mut Vec<Vec<u8>>, value: &[u8]) {
     let text = place.get_or_insert_with(|| spare.pop().unwrap_or_default());
@@ -226,6 +263,31 @@ mod tests {
             assert_eq!(tx.get_dynamic(&name(number)), Some(number.to_be_bytes().as_slice()), "{number}");
         }
         assert_eq!(tx.get_dynamic(&name(1)), None);
+    }
+
+    #[test]
+    fn what_is_taken_over_is_the_other_whatever_was_touched() {
+        let mut others = [Tx::default(), Tx::default()];
+        for (len, other) in [70, 200].into_iter().zip(&mut others) {
+            other.reset(len);
+            (0..len as u16).step_by(3).for_each(|slot| other.set(TxSlot(slot), &slot.to_be_bytes()));
+        }
+        let mut tx = Tx::default();
+        for step in 0..600_usize {
+            // Mostly the same one again, sometimes under no number, sometimes after a beginning from nothing.
+            let which = usize::from(step / 7 % 3 == 0);
+            if step % 31 == 0 {
+                tx.reset(others[which].slots.len());
+            }
+            tx.copy(&others[which], if step % 13 == 0 { 0 } else { 1 + which as u64 });
+            assert_eq!((&tx.slots, tx.captured), (&others[which].slots, others[which].captured), "{step}");
+            for slot in [step % 70, step * 7 % 70, 69, 500] {
+                tx.set(TxSlot(slot as u16), b"x");
+                tx.unset(TxSlot((slot * 3 % 70) as u16));
+            }
+            tx.set_captures([b"a".as_slice(), b"b"].into_iter().take(step % 3));
+            tx.set_dynamic(b"name", b"value");
+        }
     }
 
     #[test]
