@@ -113,8 +113,10 @@ pub struct Policy {
     pub deny_status: Option<u16>,
     /// What a client is told.
     pub expose: Expose,
-    /// Which answers tell Envoy what was found.
-    pub metadata: MetadataWhen,
+    /// Which answers carry Envoy's dynamic metadata.
+    pub metadata: Annotate,
+    /// Which requests behind Envoy get our headers for the application.
+    pub upstream_headers: Annotate,
     /// The verdict cache.
     pub cache: CachePolicy,
     /// The audit log.
@@ -205,13 +207,13 @@ pub enum Expose {
     Rules,
 }
 
-/// Which answers carry dynamic metadata. To take it over costs Envoy more than its headers do, so whoever reads only
-/// findings need not pay for the rest.
+/// Which requests are let pass with something for Envoy or the application to read. To take it over costs Envoy more than
+/// a check costs us, so whoever reads only findings need not pay for the rest.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum MetadataWhen {
+pub enum Annotate {
     /// All.
     All,
-    /// Those that say more than that the request may pass and nothing was found.
+    /// Those of which there is more to say than that nothing was found.
     Relevant,
 }
 

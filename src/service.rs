@@ -29,7 +29,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use arc_swap::ArcSwap;
 
-use crate::config::{BodyPolicy, Config, DEFAULT_POLICY, Expose, MetadataWhen, Mode};
+use crate::config::{Annotate, BodyPolicy, Config, DEFAULT_POLICY, Expose, Mode};
 use crate::engine::{self, Inputs, Scratch};
 use crate::model::{Outcome, Request};
 
@@ -179,7 +179,9 @@ pub struct Decision {
     /// What the client may be told.
     pub expose: Expose,
     /// Whether Envoy is told even that nothing was found.
-    pub metadata: MetadataWhen,
+    pub metadata: Annotate,
+    /// Whether the application behind Envoy is.
+    pub upstream_headers: Annotate,
 }
 
 /// The service: policies, caches, counters. Shared by all doors.
@@ -480,6 +482,7 @@ impl Active {
             outcome,
             expose: self.policy.expose,
             metadata: self.policy.metadata,
+            upstream_headers: self.policy.upstream_headers,
         }
     }
 }
@@ -496,7 +499,8 @@ impl Decision {
             evaluation: Duration::ZERO,
             outcome: None,
             expose: Expose::None,
-            metadata: MetadataWhen::All,
+            metadata: Annotate::All,
+            upstream_headers: Annotate::All,
         }
     }
 }

@@ -23,8 +23,8 @@ WAFS = {
     MODE_OFF: "Portcullis, mode off",
     CACHE_OFF: "Portcullis, cache off",
     CACHE_ON: "Portcullis, cache on",
-    QUIET_OFF: "Portcullis, cache off, metadata: relevant",
-    QUIET_ON: "Portcullis, cache on, metadata: relevant",
+    QUIET_OFF: "Portcullis, cache off, relevant only",
+    QUIET_ON: "Portcullis, cache on, relevant only",
     MODSECURITY: "ModSecurity",
 }
 PROXIES = {"envoy": "Envoy", "traefik": "Traefik", "nginx": "nginx", "apache": "Apache"}
@@ -116,10 +116,10 @@ class Builder:
         }
 
     def quiet_sidecars(self):
-        """Metadata are for Envoy alone."""
+        """Metadata and headers only where something was found, which Envoy alone is told."""
         if "envoy" not in self.wanted:
             return {}
-        relevant = {"metadata: all ": "metadata: relevant "}
+        relevant = {"metadata: all ": "metadata: relevant ", "upstream_headers: all ": "upstream_headers: relevant "}
         return {
             QUIET_OFF: Sidecar("cache-off-quiet", self.folder, {"enabled: true": "enabled: false", **relevant}),
             QUIET_ON: Sidecar("cache-on-quiet", self.folder, relevant),

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use super::headers::VOLATILE;
 use super::{
-    Address, AuditPolicy, AuditTarget, AuditWhen, BodyPolicy, CachePolicy, Config, CrsSettings, Expose, Listen,
-    MetadataWhen, Mode, OnFailure, Policy,
+    Address, Annotate, AuditPolicy, AuditTarget, AuditWhen, BodyPolicy, CachePolicy, Config, CrsSettings, Expose,
+    Listen, Mode, OnFailure, Policy,
 };
 
 /// The name of the policy that applies when none is asked for.
@@ -45,7 +45,8 @@ impl Default for Policy {
             deadline: Duration::from_millis(200),
             deny_status: None,
             expose: Expose::None,
-            metadata: MetadataWhen::All,
+            metadata: Annotate::All,
+            upstream_headers: Annotate::All,
             cache: CachePolicy::default(),
             audit: AuditPolicy::default(),
         }

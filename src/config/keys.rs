@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::values::{self, Kind};
-use super::{AuditWhen, Config, Expose, MetadataWhen, Mode, OnFailure, Policy};
+use super::{Annotate, AuditWhen, Config, Expose, Mode, OnFailure, Policy};
 
 /// A setting of a `T`: of the whole configuration or of a policy.
 pub(super) struct Key<T: 'static> {
@@ -81,7 +81,7 @@ fn name_of<V: Copy + PartialEq>(table: &'static [(&'static str, V)], value: V) -
 const MODES: &[(&str, Mode)] = &[("block", Mode::Block), ("detect", Mode::Detect), ("off", Mode::Off)];
 const ON_FAILURE: &[(&str, OnFailure)] = &[("deny", OnFailure::Deny), ("allow", OnFailure::Allow)];
 const EXPOSE: &[(&str, Expose)] = &[("none", Expose::None), ("id", Expose::Id), ("rules", Expose::Rules)];
-const METADATA: &[(&str, MetadataWhen)] = &[("all", MetadataWhen::All), ("relevant", MetadataWhen::Relevant)];
+const ANNOTATE: &[(&str, Annotate)] = &[("all", Annotate::All), ("relevant", Annotate::Relevant)];
 const AUDIT_WHEN: &[(&str, AuditWhen)] =
     &[("off", AuditWhen::Off), ("relevant", AuditWhen::Relevant), ("all", AuditWhen::All)];
 
@@ -283,8 +283,16 @@ pub(super) const POLICY: &[Key<Policy>] = &[
         path: "metadata",
         kind: Kind::Word(&["all", "relevant"]),
         doc: "Which answers carry Envoy's dynamic metadata: all, or those that tell of a rule, a score, an error or a part not inspected.",
-        put: |policy, given| given.one(word(METADATA)).map(|metadata| policy.metadata = metadata),
-        show: |policy| name_of(METADATA, policy.metadata),
+        put: |policy, given| given.one(word(ANNOTATE)).map(|metadata| policy.metadata = metadata),
+        show: |policy| name_of(ANNOTATE, policy.metadata),
+    },
+    Key {
+        path: "upstream_headers",
+        kind: Kind::Word(&["all", "relevant"]),
+        doc: "Which requests behind Envoy get x-waf-verdict, x-waf-score and x-waf-request-id: all, or those of which there is \
+              something to say and those that brought such headers.",
+        put: |policy, given| given.one(word(ANNOTATE)).map(|headers| policy.upstream_headers = headers),
+        show: |policy| name_of(ANNOTATE, policy.upstream_headers),
     },
     Key {
         path: "cache.enabled",

@@ -36,6 +36,7 @@ policies:
     deny_status: 403
     expose: rules
     metadata: relevant
+    upstream_headers: relevant
     cache: {enabled: false, max_bytes: 1GiB, ttl: 5m, methods: [GET], never_headers: [X_Mine], volatile_headers: [X-Request-Id, b3], key_headers: [B3]}
     audit: {when: all, to: /var/log/a.log}
 "#;

@@ -127,7 +127,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::config::MetadataWhen;
+    use crate::config::Annotate;
     use crate::service::FailureKind;
 
     fn decision(answer: Answer) -> Decision {
@@ -140,7 +140,8 @@ mod tests {
             evaluation: Duration::ZERO,
             outcome: None,
             expose: Expose::None,
-            metadata: MetadataWhen::All,
+            metadata: Annotate::All,
+            upstream_headers: Annotate::All,
         }
     }
 

@@ -259,7 +259,8 @@ fn decide<J: Judge>(front: &Front<J>, message: &[u8], times: Times) -> Decision 
     front.decide(policy.ok().flatten(), || {
         let policy = policy?;
         let original = request::original(check, &front.trusted, || front.body_limit(policy))?;
-        Ok(front.judge.decide(&original.call(Door::ExtAuthz, times.received, times.deadline)))
+        let decision = front.judge.decide(&original.call(Door::ExtAuthz, times.received, times.deadline));
+        Ok(response::overwriting(decision, &original.headers))
     })
 }
 

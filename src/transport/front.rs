@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::Judge;
 use super::original::Refusal;
-use crate::config::{Expose, IpNet, MetadataWhen};
+use crate::config::{Annotate, Expose, IpNet};
 use crate::service::{Answer, Decision, FailureKind};
 
 /// Messages up to this size are judged where they were read.
@@ -85,7 +85,8 @@ impl<J: Judge> Front<J> {
             evaluation: Duration::ZERO,
             outcome: None,
             expose: Expose::None,
-            metadata: MetadataWhen::All,
+            metadata: Annotate::All,
+            upstream_headers: Annotate::All,
         })
     }
 }

@@ -329,7 +329,7 @@ pub(crate) fn spoofing(suite: &mut Suite, front: &Front<'_>) {
 }
 
 /// The application gets the verdict of the sidecar, once, whatever the client wrote.
-fn own_verdict(front: &Front<'_>) -> Checked {
+pub(crate) fn own_verdict(front: &Front<'_>) -> Checked {
     let ask = Ask::get("/").header("X-Waf-Verdict", "client").header("X-Waf-Score", "client");
     let reply = ask.header("X-Waf-Request-Id", "client").send(front.port)?;
     passed(&reply)?;

@@ -65,7 +65,7 @@ pub(crate) fn run(suite: &mut Suite) {
     let envoy = Envoy::guarding(&program, &sidecar, backend.port, &patient);
     cases::own_rules(suite, &front(&envoy, &sidecar, &backend));
     suite.case("a Unix socket, as in the pod", || unix_socket(&program, &backend));
-    suite.case("relevant metadata only", || relevant_metadata(&program, &backend));
+    suite.case("relevant metadata and headers only", || relevant_only(&program, &backend));
     gone(suite, &program, &backend);
 }
 
@@ -118,16 +118,21 @@ fn access_log(front: &Front<'_>, envoy: &Envoy) -> Checked {
     ensure(passed["waf_request_id"].as_str().is_some_and(|id| !id.is_empty()), || passed.to_string())
 }
 
-/// With `metadata: relevant` a plain pass leaves the fields of the access log empty, and a denial does not.
-fn relevant_metadata(program: &Path, backend: &Backend) -> Checked {
-    let sidecar = Sidecar::start(Setup::at(1).with("metadata: all ", "metadata: relevant "));
+/// A plain pass then leaves the fields of the access log empty, and a denial does not; the application gets our headers
+/// where the client had some of its own.
+fn relevant_only(program: &Path, backend: &Backend) -> Checked {
+    let setup = Setup::at(1).with("metadata: all ", "metadata: relevant ");
+    let sidecar = Sidecar::start(setup.with("upstream_headers: all ", "upstream_headers: relevant "));
     let envoy = Envoy::guarding(program, &sidecar, backend.port, &[(PATIENT.0, PATIENT.1.to_owned())]);
     let front = front(&envoy, &sidecar, backend);
     let script = "/log?q=%3Cscript%3Ealert(1)%3C/script%3E";
     cases::refused(&Ask::get(script).send(front.port)?, 403)?;
     let denied = logged(&envoy, script)?;
     ensure(denied["waf_verdict"] == "deny" && denied["waf_rules"].is_array(), || denied.to_string())?;
-    cases::passed(&Ask::get("/log?q=apple").send(front.port)?)?;
+    let reply = Ask::get("/log?q=apple").send(front.port)?;
+    cases::passed(&reply)?;
+    ensure(!reply.text().to_ascii_lowercase().contains("x-waf-"), || reply.summary())?;
+    cases::own_verdict(&front)?;
     let passed = logged(&envoy, "/log?q=apple")?;
     ensure(passed["status"] == 200 && passed["waf_verdict"].is_null(), || passed.to_string())
 }

@@ -81,6 +81,7 @@ fn portcullis_yaml_says_the_defaults() -> Checked {
             "deny_status": "as_is",
             "expose": "none",
             "metadata": "all",
+            "upstream_headers": "all",
             "cache": {"enabled": true, "max_bytes": "64MiB", "ttl": "60s", "methods": ["GET", "HEAD"]},
             "audit": {"when": "relevant", "to": "stdout"},
         }},

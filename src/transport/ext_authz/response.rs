@@ -6,8 +6,8 @@
 mod usual;
 
 use super::protobuf::Writer;
-use crate::config::MetadataWhen;
-use crate::model::NotInspected;
+use crate::config::Annotate;
+use crate::model::{Header, NotInspected};
 use crate::service::Decision;
 use crate::transport::answer::{self, Reply};
 
@@ -77,7 +77,8 @@ fn written(decision: &Decision, start: &[u8]) -> Option<Checked> {
     bytes.extend_from_slice(start);
     let metadata = has_metadata(decision).then_some(decision);
     match answer::reply(decision) {
-        Reply::Pass => Some(Checked::allow(bytes, |ok| pass(ok, decision), metadata)),
+        Reply::Pass if has_headers(decision) => Some(Checked::allow(bytes, |ok| pass(ok, decision), metadata)),
+        Reply::Pass => Some(Checked::allow(bytes, |_| {}, metadata)),
         Reply::Refuse { status, location } => {
             Some(Checked::deny(bytes, |denied| refuse(denied, decision, status, location), metadata))
         }
@@ -86,9 +87,19 @@ fn written(decision: &Decision, start: &[u8]) -> Option<Checked> {
 }
 
 fn has_metadata(decision: &Decision) -> bool {
-    match decision.metadata {
-        MetadataWhen::All => true,
-        MetadataWhen::Relevant => !usual::is_usual(decision),
+    decision.metadata == Annotate::All || !usual::is_usual(decision)
+}
+
+fn has_headers(decision: &Decision) -> bool {
+    decision.upstream_headers == Annotate::All || !usual::is_usual(decision)
+}
+
+/// The decision, with our headers for the application if the client made up some: they have to be replaced.
+pub fn overwriting(decision: Decision, headers: &[Header<'_>]) -> Decision {
+    let is_ours = |header: &Header<'_>| header.name.get(..6).is_some_and(|start| start.eq_ignore_ascii_case(b"x-waf-"));
+    match decision.upstream_headers {
+        Annotate::Relevant if headers.iter().any(is_ours) => Decision { upstream_headers: Annotate::All, ..decision },
+        _ => decision,
     }
 }
 

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use portcullis::config::{Address, BodyPolicy, Expose, IpNet, MetadataWhen, OnFailure};
+use portcullis::config::{Address, Annotate, BodyPolicy, Expose, IpNet, OnFailure};
 use portcullis::model::{AuditParts, Body, Outcome, Score, Verdict};
 use portcullis::service::{Answer, Call, Decision, Door, FailureKind, Gate, Limits, Pass};
 use portcullis::transport::Judge;
@@ -88,7 +88,8 @@ pub(crate) enum Script {
 pub(crate) struct Double {
     pub(crate) script: Mutex<Script>,
     pub(crate) expose: Mutex<Expose>,
-    pub(crate) metadata: Mutex<MetadataWhen>,
+    pub(crate) metadata: Mutex<Annotate>,
+    pub(crate) upstream_headers: Mutex<Annotate>,
     /// Whether outcomes tell of a score and of a part not inspected.
     pub(crate) finds: Mutex<bool>,
     pub(crate) open: bool,
@@ -114,6 +115,7 @@ impl Double {
             outcome: verdict.map(|verdict| Arc::new(outcome(verdict, *self.finds.lock().unwrap()))),
             expose: *self.expose.lock().unwrap(),
             metadata: *self.metadata.lock().unwrap(),
+            upstream_headers: *self.upstream_headers.lock().unwrap(),
         }
     }
 
@@ -240,7 +242,8 @@ impl Setup {
         let judge = Arc::new(Double {
             script: Mutex::new(Script::Answer(Answer::Allow)),
             expose: Mutex::new(Expose::None),
-            metadata: Mutex::new(MetadataWhen::All),
+            metadata: Mutex::new(Annotate::All),
+            upstream_headers: Mutex::new(Annotate::All),
             finds: Mutex::new(true),
             open: self.open,
             gate: Gate::new(self.limits),

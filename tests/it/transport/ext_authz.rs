@@ -5,7 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use envoy_types::pb::google::protobuf::value::Kind;
 use http_body_util::Full;
-use portcullis::config::{Expose, MetadataWhen};
+use portcullis::config::{Annotate, Expose};
 use portcullis::service::{Answer, Door, FailureKind};
 use tonic_health::ServingStatus;
 
@@ -184,7 +184,7 @@ async fn connect_has_no_path_and_nothing_else_is_without() {
 #[tokio::test]
 async fn a_plain_pass_carries_no_metadata_where_only_relevant_ones_are_wanted() {
     let doors = Doors::open().await;
-    *doors.judge.metadata.lock().unwrap() = MetadataWhen::Relevant;
+    *doors.judge.metadata.lock().unwrap() = Annotate::Relevant;
     let has_metadata = async || {
         let answer = check(&doors.grpc, &Check::default()).await;
         assert_eq!(answer.header("x-waf-request-id"), Some("req-1"));
@@ -199,8 +199,33 @@ async fn a_plain_pass_carries_no_metadata_where_only_relevant_ones_are_wanted() 
     doors.judge.answers(Answer::Deny { status: 403, close: false });
     assert!(has_metadata().await, "a denial");
     doors.judge.answers(Answer::Allow);
-    *doors.judge.metadata.lock().unwrap() = MetadataWhen::All;
+    *doors.judge.metadata.lock().unwrap() = Annotate::All;
     assert!(has_metadata().await, "all are wanted");
+}
+
+#[tokio::test]
+async fn a_plain_pass_carries_no_headers_where_only_relevant_ones_are_wanted_and_the_client_sent_none() {
+    let doors = Doors::open().await;
+    *doors.judge.upstream_headers.lock().unwrap() = Annotate::Relevant;
+    let headers = async |name: &[u8]| {
+        let answer = check(&doors.grpc, &Check::default().raw(&[(name, b"allow")])).await;
+        assert!(answer.metadata("verdict").is_some());
+        ["x-waf-verdict", "x-waf-score", "x-waf-request-id"].map(|name| answer.header(name).is_some())
+    };
+    assert_eq!(headers(b"accept").await, [true; 3], "a score, a part not inspected");
+    *doors.judge.finds.lock().unwrap() = false;
+    for _ in 0..3 {
+        assert_eq!(headers(b"accept").await, [false; 3]);
+        // What a client made up is replaced, all of it.
+        assert_eq!(headers(b"x-waf-verdict").await, [true; 3]);
+        assert_eq!(headers(b"X-WAF-Score").await, [true; 3]);
+    }
+    for (name, wanted) in [(&b"x-waf"[..], false), (b"x-waf-score", true)] {
+        let joined = check(&doors.grpc, &Check::default().map(&[(name, b"1")])).await;
+        assert_eq!(joined.header("x-waf-score").is_some(), wanted, "{}", name.escape_ascii());
+    }
+    *doors.judge.upstream_headers.lock().unwrap() = Annotate::All;
+    assert_eq!(headers(b"accept").await, [true; 3], "all are wanted");
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::config::{AuditWhen, Expose, MetadataWhen};
+use crate::config::{Annotate, AuditWhen, Expose};
 use crate::model::{AuditEngine, AuditParts, Body, Header, NotInspected, Request, RuleId, Score};
 use crate::service::testing::{call, load, outcome, rule_match};
 use crate::service::{FailureKind, audit};
@@ -21,7 +21,8 @@ fn decision(answer: Answer, outcome: Option<Outcome>) -> Decision {
         evaluation: Duration::from_micros(12),
         outcome: outcome.map(Arc::new),
         expose: Expose::None,
-        metadata: MetadataWhen::All,
+        metadata: Annotate::All,
+        upstream_headers: Annotate::All,
     }
 }
 

@@ -6,8 +6,8 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use super::{Checked, answer, has_metadata};
-use crate::config::MetadataWhen;
+use super::{Checked, answer, has_headers, has_metadata};
+use crate::config::Annotate;
 use crate::service::{Answer, Decision};
 
 /// A policy has two: from the cache and not. Those of policies in use push out others.
@@ -22,10 +22,11 @@ struct Pattern {
     policy: Arc<str>,
     generation: u64,
     cached: bool,
-    metadata: MetadataWhen,
+    metadata: Annotate,
+    upstream_headers: Annotate,
     start: Box<[u8]>,
     bytes: Vec<u8>,
-    /// The request id, as long as this one: in a header and, if there is any, in the metadata.
+    /// The request id, as long as this one: in a header and in the metadata, if there are any.
     ids: Vec<usize>,
     id_length: usize,
 }
@@ -65,7 +66,7 @@ impl Pattern {
         let ids: Vec<usize> = memchr::memmem::find_iter(&bytes, id.as_bytes()).collect();
         let has_metadata = has_metadata(decision);
         let timed = !has_metadata || *bytes.last_chunk()? == micros(decision);
-        if id.is_empty() || ids.len() != 1 + usize::from(has_metadata) || !timed {
+        if id.is_empty() || ids.len() != usize::from(has_headers(decision)) + usize::from(has_metadata) || !timed {
             return None;
         }
         Some(Self {
@@ -73,6 +74,7 @@ impl Pattern {
             generation: decision.generation,
             cached: decision.cached,
             metadata: decision.metadata,
+            upstream_headers: decision.upstream_headers,
             start: start.into(),
             ids,
             id_length: id.len(),
@@ -85,6 +87,7 @@ impl Pattern {
             && self.generation == decision.generation
             && self.cached == decision.cached
             && self.metadata == decision.metadata
+            && self.upstream_headers == decision.upstream_headers
             && self.id_length == id.len()
             && *self.start == *start
     }
@@ -142,7 +145,8 @@ mod tests {
         let policies: [Arc<str>; 3] = ["default".into(), "default".into(), "x".repeat(200).into()];
         let ids = ["01JDX3M5Q8R7K2V9W4ZT6YHB1C", "01JDX3M5Q8R7K2V9W4ZT6YHB1D", "id-1\r\nx: <b>", "default", "d", ""];
         let mut decisions = Vec::new();
-        for number in 0..2_000_usize {
+        let annotate = |number| if number == 0 { Annotate::Relevant } else { Annotate::All };
+        for number in 0..4_000_usize {
             let answer = match number % 17 {
                 15 => Answer::Deny { status: 403, close: false },
                 16 => Answer::Failure { kind: FailureKind::Budget, open: true },
@@ -157,7 +161,8 @@ mod tests {
                 evaluation: Duration::from_micros((number * 31 % 1000) as u64),
                 outcome: outcomes[number / 11 % 5].clone(),
                 expose: Expose::None,
-                metadata: if number < 1_000 { MetadataWhen::Relevant } else { MetadataWhen::All },
+                metadata: annotate(number / 1_000 % 2),
+                upstream_headers: annotate(number / 2_000),
             });
         }
         decisions
@@ -165,7 +170,7 @@ mod tests {
 
     #[test]
     fn an_answer_by_pattern_is_the_one_that_would_have_been_written() {
-        let mut from_patterns = [0; 2];
+        let mut from_patterns = [[0; 2]; 2];
         for decision in decisions() {
             let start = [0; 5].get(..decision.request_id.len() % 6).unwrap();
             let mut anew = false;
@@ -176,10 +181,11 @@ mod tests {
                     written(&decision, start)
                 });
                 assert_eq!(got, expected, "{decision:?}");
-                from_patterns[usize::from(has_metadata(&decision))] += usize::from(!anew);
+                from_patterns[usize::from(has_headers(&decision))][usize::from(has_metadata(&decision))] +=
+                    usize::from(!anew);
             }
             assert_eq!(super::super::response(&decision, start), expected, "{decision:?}");
         }
-        assert!(from_patterns.iter().all(|&made| made > 50), "{from_patterns:?}");
+        assert!(from_patterns.iter().flatten().all(|&made| made > 50), "{from_patterns:?}");
     }
 }
