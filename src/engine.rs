@@ -9,6 +9,7 @@ mod input;
 mod matching;
 mod prefilter;
 mod prelude;
+mod relayed;
 mod scratch;
 mod screen;
 mod state;

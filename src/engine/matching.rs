@@ -2,6 +2,7 @@
 //!
 //! This is the plain path: rule by rule, value by value. Whatever may be faster has to give the same matches.
 
+use super::relayed::HandedOver;
 use super::state::EffectPlace;
 use super::transaction::Transaction;
 use super::values::{self, Decimal};
@@ -92,7 +93,7 @@ impl<'a> Transaction<'a> {
     }
 
     /// Whether the next link matches what the effects of this one would hand over, or others would find it.
-    fn interests(&mut self, current: Current<'a>, handing_over: HandingOver<'a>) -> bool {
+    fn interests(&mut self, current: Current<'a>, member: Member<'_>, handing_over: HandingOver<'a>) -> bool {
         let HandingOver { next, others } = handing_over;
         let [Effect::SetVar(SetVar { name: TxName::Dynamic(name), change: Change::Set(value) })] =
             &*current.link.effects
@@ -100,6 +101,17 @@ impl<'a> Transaction<'a> {
             return true;
         };
         let Operator::Compare { compare, argument } = &next.operator else { return true };
+        let to = (self.rules.prefilter.identity, current.place.rule);
+        let may_be_known = self.follows_from_the_name(current.link, member);
+        if may_be_known {
+            let slot = argument.as_slot().and_then(|slot| self.state.tx.get(slot));
+            let wanted = argument.as_literal().or(slot).unwrap_or_default();
+            let given = HandedOver { to, argument: wanted, name: member.key, value: member.value };
+            if let Some(work) = self.work.relayed.in_vain(given) {
+                self.spend(work);
+                return false;
+            }
+        }
         let mut text = std::mem::take(&mut self.work.argument);
         text.clear();
         self.expand_pieces(name.pieces().get(1..).unwrap_or_default(), current.rule, &mut text);
@@ -108,9 +120,21 @@ impl<'a> Transaction<'a> {
         self.expand_into(value, current.rule, &mut text);
         self.spend(text.len() + 1);
         let slot = argument.as_slot().and_then(|slot| self.state.tx.get(slot));
-        let matched = compare(argument.as_literal().or(slot).unwrap_or_default(), &text);
+        let wanted = argument.as_literal().or(slot).unwrap_or_default();
+        let interests = is_found || compare(wanted, &text);
+        if may_be_known && !interests {
+            let given = HandedOver { to, argument: wanted, name: member.key, value: member.value };
+            self.work.relayed.keep(given, text.len() + 1);
+        }
         self.work.argument = text;
-        is_found || matched
+        interests
+    }
+
+    /// Whether what a link hands over follows from the name of a header alone, which is never a secret: all captures are
+    /// those of the match.
+    fn follows_from_the_name(&self, link: &Link, member: Member<'_>) -> bool {
+        let is_name = member.variable == Variable::RequestHeadersNames && !member.count;
+        is_name && link.capture && matches!(link.operator, Operator::Prepared(_)) && !self.work.captures.is_empty()
     }
 
     fn match_link(&mut self, current: Current<'a>, found: &mut Found) {
@@ -309,7 +333,7 @@ impl<'a> Transaction<'a> {
             self.state.tx.set_captures(self.work.captures.iter());
         }
         match current.handing_over {
-            Some(to) => found.handed_over = found.handed_over || self.interests(current, to),
+            Some(to) => found.handed_over = found.handed_over || self.interests(current, member, to),
             None => self.run_effects(current.rule, current.link, current.place),
         }
         if current.last && (current.rule.log || current.rule.audit) {

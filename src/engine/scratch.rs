@@ -6,6 +6,7 @@ use super::fields::Fields;
 use super::input::Input;
 use super::prefilter::{Memo, Sieve};
 use super::prelude::Prelude;
+use super::relayed::Relayed;
 use super::state::State;
 use crate::vocab::operators::{BuildContext, BuildMatcher, Captures, Matcher};
 
@@ -25,6 +26,7 @@ impl Scratch {
     pub fn without_memo() -> Self {
         let mut scratch = Self::default();
         scratch.work.sieve.memo = Memo::OFF;
+        scratch.work.relayed = Relayed::OFF;
         scratch
     }
 }
@@ -48,6 +50,7 @@ pub(crate) struct Work {
     pub(crate) late: LateMatchers,
     pub(crate) sieve: Sieve,
     pub(crate) prelude: Prelude,
+    pub(crate) relayed: Relayed,
     /// The clauses that a screened value fulfils, as sent and as transformed.
     pub(crate) screened: [Vec<u64>; 2],
 }
