@@ -207,8 +207,8 @@ pub enum Expose {
     Rules,
 }
 
-/// Which requests are let pass with something for Envoy or the application to read. To take it over costs Envoy more than
-/// a check costs us, so whoever reads only findings need not pay for the rest.
+/// Which requests are let pass with something for Envoy or the application to read. To take it over costs Envoy CPU time,
+/// so whoever reads only findings need not pay for the rest.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Annotate {
     /// All.

@@ -86,6 +86,7 @@ const AUDIT_WHEN: &[(&str, AuditWhen)] =
     &[("off", AuditWhen::Off), ("relevant", AuditWhen::Relevant), ("all", AuditWhen::All)];
 
 const DENY_OR_ALLOW: Kind = Kind::Word(&["deny", "allow"]);
+const ALL_OR_RELEVANT: Kind = Kind::Word(&["all", "relevant"]);
 const LEVEL: (u64, u64) = (1, 4);
 const THRESHOLD: (u64, u64) = (1, 1_000_000);
 const BODY: (u64, u64) = (1, 1 << 30);
@@ -281,14 +282,15 @@ pub(super) const POLICY: &[Key<Policy>] = &[
     },
     Key {
         path: "metadata",
-        kind: Kind::Word(&["all", "relevant"]),
-        doc: "Which answers carry Envoy's dynamic metadata: all, or those that tell of a rule, a score, an error or a part not inspected.",
+        kind: ALL_OR_RELEVANT,
+        doc: "Which answers carry Envoy's dynamic metadata: all, or those that tell of a rule, a score, an error or a part not \
+              inspected.",
         put: |policy, given| given.one(word(ANNOTATE)).map(|metadata| policy.metadata = metadata),
         show: |policy| name_of(ANNOTATE, policy.metadata),
     },
     Key {
         path: "upstream_headers",
-        kind: Kind::Word(&["all", "relevant"]),
+        kind: ALL_OR_RELEVANT,
         doc: "Which requests behind Envoy get x-waf-verdict, x-waf-score and x-waf-request-id: all, or those of which there is \
               something to say and those that brought such headers.",
         put: |policy, given| given.one(word(ANNOTATE)).map(|headers| policy.upstream_headers = headers),

@@ -75,9 +75,11 @@ pub fn response(decision: &Decision, start: &[u8]) -> Option<Checked> {
 fn written(decision: &Decision, start: &[u8]) -> Option<Checked> {
     let mut bytes = Vec::with_capacity(start.len() + USUAL_BYTES);
     bytes.extend_from_slice(start);
-    let metadata = has_metadata(decision).then_some(decision);
+    let metadata = is_wanted(decision.metadata, decision).then_some(decision);
     match answer::reply(decision) {
-        Reply::Pass if has_headers(decision) => Some(Checked::allow(bytes, |ok| pass(ok, decision), metadata)),
+        Reply::Pass if is_wanted(decision.upstream_headers, decision) => {
+            Some(Checked::allow(bytes, |ok| pass(ok, decision), metadata))
+        }
         Reply::Pass => Some(Checked::allow(bytes, |_| {}, metadata)),
         Reply::Refuse { status, location } => {
             Some(Checked::deny(bytes, |denied| refuse(denied, decision, status, location), metadata))
@@ -86,17 +88,16 @@ fn written(decision: &Decision, start: &[u8]) -> Option<Checked> {
     }
 }
 
-fn has_metadata(decision: &Decision) -> bool {
-    decision.metadata == Annotate::All || !usual::is_usual(decision)
-}
-
-fn has_headers(decision: &Decision) -> bool {
-    decision.upstream_headers == Annotate::All || !usual::is_usual(decision)
+/// Whether what is wanted so belongs into the answer to this decision.
+fn is_wanted(annotate: Annotate, decision: &Decision) -> bool {
+    annotate == Annotate::All || !usual::is_usual(decision)
 }
 
 /// The decision, with our headers for the application if the client made up some: they have to be replaced.
 pub fn overwriting(decision: Decision, headers: &[Header<'_>]) -> Decision {
-    let is_ours = |header: &Header<'_>| header.name.get(..6).is_some_and(|start| start.eq_ignore_ascii_case(b"x-waf-"));
+    const OURS: &[u8] = b"x-waf-";
+    let is_ours =
+        |header: &Header<'_>| header.name.get(..OURS.len()).is_some_and(|start| start.eq_ignore_ascii_case(OURS));
     match decision.upstream_headers {
         Annotate::Relevant if headers.iter().any(is_ours) => Decision { upstream_headers: Annotate::All, ..decision },
         _ => decision,

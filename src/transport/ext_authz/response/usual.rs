@@ -6,7 +6,7 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use super::{Checked, answer, has_headers, has_metadata};
+use super::{Checked, answer};
 use crate::config::Annotate;
 use crate::service::{Answer, Decision};
 
@@ -64,9 +64,9 @@ impl Pattern {
     fn of(checked: &Checked, decision: &Decision, id: &str, start: &[u8]) -> Option<Self> {
         let bytes = checked.0.clone();
         let ids: Vec<usize> = memchr::memmem::find_iter(&bytes, id.as_bytes()).collect();
-        let has_metadata = has_metadata(decision);
-        let timed = !has_metadata || *bytes.last_chunk()? == micros(decision);
-        if id.is_empty() || ids.len() != usize::from(has_headers(decision)) + usize::from(has_metadata) || !timed {
+        let [headers, metadata] = [decision.upstream_headers, decision.metadata].map(|wanted| wanted == Annotate::All);
+        let timed = !metadata || *bytes.last_chunk()? == micros(decision);
+        if id.is_empty() || ids.len() != usize::from(headers) + usize::from(metadata) || !timed {
             return None;
         }
         Some(Self {
@@ -97,7 +97,7 @@ impl Pattern {
         for &place in &self.ids {
             bytes.get_mut(place..place + self.id_length)?.copy_from_slice(id.as_bytes());
         }
-        if has_metadata(decision) {
+        if self.metadata == Annotate::All {
             // Their last field is the time the evaluation took.
             *bytes.last_chunk_mut()? = micros(decision);
         }
@@ -181,8 +181,9 @@ mod tests {
                     written(&decision, start)
                 });
                 assert_eq!(got, expected, "{decision:?}");
-                from_patterns[usize::from(has_headers(&decision))][usize::from(has_metadata(&decision))] +=
-                    usize::from(!anew);
+                let [headers, metadata] =
+                    [decision.upstream_headers, decision.metadata].map(|wanted| usize::from(wanted == Annotate::All));
+                from_patterns[headers][metadata] += usize::from(!anew);
             }
             assert_eq!(super::super::response(&decision, start), expected, "{decision:?}");
         }
