@@ -5,11 +5,13 @@
 use super::relayed::HandedOver;
 use super::state::EffectPlace;
 use super::transaction::Transaction;
+use super::tx::Tx;
 use super::values::{self, Decimal};
 use crate::model::{Fault, Matched, RuleMatch};
 use crate::ruleset::index::{RuleIndex, TxSlot};
 use crate::ruleset::prefilter::Relay;
-use crate::ruleset::rule::{Change, Ctl, Effect, KeyPattern, Link, Operator, Rule, Selector, SetVar, Target, TxName};
+use crate::ruleset::rule::{Change, Ctl, Effect, Link, Operator, Rule, Selector, SetVar, Target, TxName};
+use crate::ruleset::template::Template;
 use crate::vocab::operators::MatchLimit;
 use crate::vocab::transformations::TRANSFORMATIONS;
 use crate::vocab::variables::{Origin, Variable};
@@ -22,14 +24,7 @@ struct Current<'a> {
     place: EffectPlace,
     last: bool,
     /// Where the link hands over to the next: that is asked at once, in place of the link's effects.
-    handing_over: Option<HandingOver<'a>>,
-}
-
-/// See [`Relay`].
-#[derive(Clone, Copy)]
-struct HandingOver<'a> {
-    next: &'a Link,
-    others: &'a [KeyPattern],
+    handing_over: Option<&'a Relay>,
 }
 
 /// A value under evaluation.
@@ -74,16 +69,12 @@ impl<'a> Transaction<'a> {
     /// Whether the second link of such a rule matches nothing that the first hands over to it. Then the rule does not match,
     /// and what it leaves behind is there, but for the variables in between, which nobody looks for.
     pub(crate) fn relays_in_vain(&mut self, rule: &'a Rule, relay: &'a Relay) -> bool {
-        let [first, next, ..] = &*rule.links else { return false };
-        if self.state.removed_of_tx {
-            return false;
-        }
+        let Some(link) = rule.links.first().filter(|_| !self.state.removed_of_tx) else { return false };
         self.state.matched.clear();
         let faults = self.result.faults.len();
         let place = EffectPlace { rule: relay.rule, link: 0, effect: 0 };
-        let handing_over = Some(HandingOver { next, others: &relay.others });
         let mut found = Found::default();
-        self.match_link(Current { rule, link: first, place, last: false, handing_over }, &mut found);
+        self.match_link(Current { rule, link, place, last: false, handing_over: Some(relay) }, &mut found);
         if (found.handed_over || self.result.faults.len() > faults) && !self.gave_up() {
             // The rule is evaluated all over; a step limit that was reached may tell in what the next link asks for.
             self.result.faults.truncate(faults);
@@ -93,34 +84,31 @@ impl<'a> Transaction<'a> {
     }
 
     /// Whether the next link matches what the effects of this one would hand over, or others would find it.
-    fn interests(&mut self, current: Current<'a>, member: Member<'_>, handing_over: HandingOver<'a>) -> bool {
-        let HandingOver { next, others } = handing_over;
+    fn interests(&mut self, current: Current<'a>, member: Member<'_>, relay: &'a Relay) -> bool {
         let [Effect::SetVar(SetVar { name: TxName::Dynamic(name), change: Change::Set(value) })] =
             &*current.link.effects
         else {
             return true;
         };
-        let Operator::Compare { compare, argument } = &next.operator else { return true };
-        let to = (self.rules.prefilter.identity, current.place.rule);
+        let Some(Operator::Compare { compare, argument }) = current.rule.links.get(1).map(|next| &next.operator) else {
+            return true;
+        };
+        let Some(wanted) = fixed(argument, &self.state.tx) else { return true };
+        let to = (self.rules.prefilter.identity, relay.rule);
         let may_be_known = self.follows_from_the_name(current.link, member);
-        if may_be_known {
-            let slot = argument.as_slot().and_then(|slot| self.state.tx.get(slot));
-            let wanted = argument.as_literal().or(slot).unwrap_or_default();
-            let given = HandedOver { to, argument: wanted, name: member.key, value: member.value };
-            if let Some(work) = self.work.relayed.in_vain(given) {
-                self.spend(work);
-                return false;
-            }
+        let given = HandedOver { to, argument: wanted, name: member.key, value: member.value };
+        if let Some(work) = may_be_known.then(|| self.work.relayed.in_vain(given)).flatten() {
+            self.spend(work);
+            return false;
         }
         let mut text = std::mem::take(&mut self.work.argument);
         text.clear();
         self.expand_pieces(name.pieces().get(1..).unwrap_or_default(), current.rule, &mut text);
-        let is_found = others.iter().any(|pattern| pattern.is_match(&text));
+        let is_found = relay.others.iter().any(|pattern| pattern.is_match(&text));
         text.clear();
         self.expand_into(value, current.rule, &mut text);
         self.spend(text.len() + 1);
-        let slot = argument.as_slot().and_then(|slot| self.state.tx.get(slot));
-        let wanted = argument.as_literal().or(slot).unwrap_or_default();
+        let wanted = fixed(argument, &self.state.tx).unwrap_or_default();
         let interests = is_found || compare(wanted, &text);
         if may_be_known && !interests {
             let given = HandedOver { to, argument: wanted, name: member.key, value: member.value };
@@ -300,10 +288,9 @@ impl<'a> Transaction<'a> {
         match &link.operator {
             Operator::Always => Ok(true),
             Operator::Never => Ok(false),
-            Operator::Compare { compare, argument } => match (argument.as_literal(), argument.as_slot()) {
-                (Some(text), _) => Ok(compare(text, value)),
-                (None, Some(slot)) => Ok(compare(self.state.tx.get(slot).unwrap_or_default(), value)),
-                (None, None) => {
+            Operator::Compare { compare, argument } => match fixed(argument, &self.state.tx) {
+                Some(text) => Ok(compare(text, value)),
+                None => {
                     let text = self.expand_argument(argument, current.rule);
                     let result = compare(&text, value);
                     self.work.argument = text;
@@ -394,4 +381,9 @@ impl<'a> Transaction<'a> {
             disruptive: false,
         });
     }
+}
+
+/// An operator's argument where nothing has to be put together: a literal, or the value of one TX variable.
+fn fixed<'t>(argument: &'t Template, tx: &'t Tx) -> Option<&'t [u8]> {
+    argument.as_literal().or_else(|| Some(tx.get(argument.as_slot()?).unwrap_or_default()))
 }
